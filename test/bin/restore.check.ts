@@ -42,7 +42,7 @@ function restore(words: readonly string[], environment: NodeJS.ProcessEnv = {}):
   });
 }
 
-test('what a gate from before the log exported is applied as it was, to the digest of each intent', async () => {
+test('an export from a gate without a log is applied unchanged, down to the digest of each intent', async () => {
   await succeed('apply', beforeTheLog);
   expect(await exported()).toBe(await readFile(beforeTheLog, 'utf8'));
   const intents = (await readRegistry(beforeTheLog)).flatMap((service) => service.intents);
@@ -74,7 +74,7 @@ describe('a copy of the table', () => {
     await copyTable(client, registryTable, 'restored');
   }, 60_000);
 
-  test('gives the file that an export would have given', async () => {
+  test('yields the same file as an export at that time', async () => {
     const everything = await restore(['--from', 'restored', '--all']);
     expect(everything).toEqual({ code: 0, stdout: await succeed('export'), stderr: '' });
     expect((await restore(['--from', 'restored', '--service', names[1] ?? ''])).stdout).toBe(
@@ -85,7 +85,7 @@ describe('a copy of the table', () => {
     expect(await readFile(file, 'utf8')).toBe(await succeed('export', '--json'));
   }, 60_000);
 
-  test('has an intent that was deleted, and not the others of its service', async () => {
+  test('yields a deleted intent, without the others of its service', async () => {
     await succeed('intents', 'delete', uid, '--yes');
     const file = join(folder, 'intent.yaml');
     expect((await restore(['--from', 'restored', '--intent', uid, '-o', file])).code).toBe(0);
@@ -94,7 +94,7 @@ describe('a copy of the table', () => {
     expect(await exported()).toBe(before);
   }, 60_000);
 
-  test('has a service that was deleted, which apply registers with another id, and a service that was changed since', async () => {
+  test('yields a deleted service, which apply registers with another id, and a service that was changed since', async () => {
     const { service_id: serviceId } = await succeedJson('intents', 'show', uid);
     await succeed('services', 'delete', serviceId, '--yes');
     await succeed('intents', 'delete', 'lighthouse.example:get-light:v2', '--yes');

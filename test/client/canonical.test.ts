@@ -25,7 +25,7 @@ test.each<[unknown, string]>([
   expect(canonicalText(value)).toBe(text);
 });
 
-test('numbers of any size and spelling have the form that they have in the gate', () => {
+test('numbers of any size and spelling are spelt as by the gate', () => {
   const digits = (max: number) => fc.stringMatching(new RegExp(`^[0-9]{1,${max}}$`));
   const whole = digits(25).map((text) => text.replace(/^0+(?=\d)/, ''));
   const number = fc

@@ -59,7 +59,7 @@ const words = [
   'You must sign the policy with the key that you present as agent_public_key.',
 ];
 
-test('executes: reads the policy, asks, signs, gets a PAT, calls', async () => {
+test('executes an intent: reads the policy, asks, signs it, gets a PAT and calls', async () => {
   const onPolicy = allow();
   const client = await open({ onPolicy });
   expect(service.requests).toEqual([]);
@@ -77,7 +77,7 @@ test('executes: reads the policy, asks, signs, gets a PAT, calls', async () => {
   expect(new Set(keys).size).toBe(2);
 });
 
-test('numbers keep every digit: integers that a double cannot hold are bigints, unless another reader is given', async () => {
+test('numbers keep every digit: integers beyond double precision are bigints, unless another parser is given', async () => {
   const answer = () => new Response('{"id":9007199254740993,"price":1.50}', { headers: { 'Content-Type': 'application/json' } });
   service.faults[executePath] = [answer(), answer()];
   expect(await run(await open())).toEqual({ id: 9007199254740993n, price: 1.5 });
@@ -86,7 +86,7 @@ test('numbers keep every digit: integers that a double cannot hold are bigints, 
   expect(service.requests.at(-1)?.body).toContain('"id":9007199254740993}');
 });
 
-test('says where an answer is not as the intent describes it', async () => {
+test('reports where an answer does not match the description of the intent', async () => {
   const answer = (issues?: string) => new Response('{"name":1}', { headers: issues === undefined ? {} : { 'Answer-Issues': issues } });
   service.faults[executePath] = [answer('/name, /gr%C3%B6%C3%9Fe%2C%20%25, ...'), answer('/100%'), answer()];
   const client = await open();
@@ -100,7 +100,7 @@ test('says where an answer is not as the intent describes it', async () => {
   ]);
 });
 
-test('asks once and gets one PAT, however many calls there are at once', async () => {
+test('asks once and gets one PAT for any number of concurrent calls', async () => {
   const onPolicy = jest.fn<OnPolicy>(async () => true);
   const client = await open({ onPolicy });
   await Promise.all(Array.from({ length: 20 }, () => run(client)));
@@ -123,7 +123,7 @@ describe('the policy', () => {
     expect(service.requests.map(({ what }) => what)).toEqual([`GET ${policyPath}`, `GET ${policyPath}?view=words`]);
   });
 
-  test('is signed as it was fetched, whatever onPolicy does to its copy', async () => {
+  test('is signed as fetched, even if onPolicy changes its copy', async () => {
     const client = await open({
       onPolicy: (policy) => {
         policy.permission = [];
@@ -161,7 +161,7 @@ describe('the policy', () => {
 describe('the sentences', () => {
   const ofAnother = (body: Record<string, unknown>) => ({ ...body, policy: `${baseUrl}/api/policy#sha-256=another` });
 
-  test('are those of the policy that is signed: otherwise they are read again', async () => {
+  test('belong to the policy that is signed, or are read again', async () => {
     let reads = 0;
     service.rewrite = (_, body) =>
       body.sentences && ++reads === 1 ? { ...ofAnother(body), sentences: ['You may do as you like.'] } : body;
@@ -183,7 +183,7 @@ describe('the sentences', () => {
     expect([onPolicy.mock.calls.length, service.count(`POST ${issuePath}`)]).toEqual([0, 0]);
   });
 
-  test('are the policy itself if the gate has none', async () => {
+  test('are replaced by the policy itself if the gate has none', async () => {
     service.rewrite = (_, body) => (body.sentences ? { policy: 'x' } : body);
     const onPolicy = allow();
     await run(await open({ onPolicy }));
@@ -192,13 +192,13 @@ describe('the sentences', () => {
   });
 });
 
-describe('an agreement that is kept', () => {
+describe('a stored agreement', () => {
   function openStore(): { store: AgreementStore; kept: Map<string, Agreement> } {
     const kept = new Map<string, Agreement>();
     return { kept, store: { load: async (url) => kept.get(url), save: async (url, agreement) => void kept.set(url, agreement) } };
   }
 
-  test('is used by the next run: its PAT, and when that is refused, its consent', async () => {
+  test('is used by the next run: its PAT, or its consent if the PAT is refused', async () => {
     const { store: agreementStore, kept } = openStore();
     const agentId = `agent-${randomUUID()}`;
     const keyStore = openMemoryKeyStore();
@@ -255,7 +255,7 @@ describe('the PAT', () => {
     expect([onPolicy.mock.calls.length, service.count(`POST ${issuePath}`)]).toEqual([1, 2]);
   });
 
-  test('is replaced when it is refused, once for all callers that had it', async () => {
+  test('is replaced once for all callers when it is refused', async () => {
     const agentId = `agent-${randomUUID()}`;
     const client = await open({ agentId });
     await run(client);
@@ -271,8 +271,8 @@ describe('the PAT', () => {
   });
 });
 
-describe('what is lost on the way', () => {
-  test.each(['lost before', 'lost after'] as const)('an execution that is %s is sent again under its key, and done once', async (fault) => {
+describe('after a network failure', () => {
+  test.each(['lost before', 'lost after'] as const)('an execution that is %s is sent again under its key, and made once', async (fault) => {
     const client = await open();
     service.faults[executePath] = [fault];
     expect(await run(client)).toEqual({ name: 'France' });
@@ -320,7 +320,7 @@ describe('what is lost on the way', () => {
     expect(await run(client)).toEqual({ name: 'France' });
   });
 
-  test('in the end, the error says that nothing answers', async () => {
+  test('the final error says that nothing answers', async () => {
     service.faults[executePath] = ['lost before', 'lost before'];
     const error = await run(await open({ maxAttempts: 2 })).catch((caught) => caught);
     expect(error).toBeInstanceOf(Unreachable);
@@ -370,7 +370,7 @@ describe('the rate limit', () => {
     expect(service.count(`POST ${executePath}`)).toBe(1);
   });
 
-  test('is waited for in pauses that add up, even if Retry-After is always 0', async () => {
+  test('counts all waiting towards the maximum, even if Retry-After is always 0', async () => {
     const refuse = () =>
       Response.json({ error: { code: 'TOO_MANY_REQUESTS', message: 'm', details: {} } }, { status: 429, headers: { 'Retry-After': '0' } });
     service.faults[executePath] = Array.from({ length: 9 }, refuse);
@@ -378,7 +378,7 @@ describe('the rate limit', () => {
     expect(service.count(`POST ${executePath}`)).toBe(5);
   });
 
-  test('of one intent keeps nobody from executing another', async () => {
+  test('of one intent does not delay executions of another', async () => {
     const template = policyWithRate(60);
     const target = `{base_url}/api/intents/${uid}`;
     const constraint = policyWithRate(1, 'day').permission?.[0]?.constraint;
@@ -432,7 +432,7 @@ describe('with proofs of possession', () => {
 });
 
 describe('an AbortSignal', () => {
-  test('ends one call, and not the PAT request that others wait for', async () => {
+  test('ends one call, but not the PAT request that others wait for', async () => {
     const { promise: decided, resolve: decide } = Promise.withResolvers<boolean>();
     const client = await open({ onPolicy: () => decided });
     const giveUp = new AbortController();
@@ -477,7 +477,7 @@ test('a key of another kind is refused', async () => {
 });
 
 test.each<[string, string, Partial<ConnectOptions>, string]>([
-  ['an address that is none', 'gate.example', {}, 'the address of the gate must be an http or https URL, such as https://gate.example'],
+  ['an invalid address', 'gate.example', {}, 'the address of the gate must be an http or https URL, such as https://gate.example'],
   [
     'http to another machine',
     'http://gate.example',
@@ -496,7 +496,7 @@ test.each<[string, string, Partial<ConnectOptions>, string]>([
   await expect(connect(url, { agentId: 'me', onPolicy: () => true, ...options })).rejects.toThrow(new TypeError(message));
 });
 
-test('an idempotencyKey that no header can carry is misuse', async () => {
+test('an idempotencyKey that no header can carry is a TypeError', async () => {
   await expect(run(await open(), { idempotencyKey: 'schlüssel' })).rejects.toThrow(
     new TypeError('an idempotencyKey has 1 to 255 visible ASCII characters'),
   );

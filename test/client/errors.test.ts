@@ -23,7 +23,7 @@ test("the codes are those of the gate's table, for programs and for the compiler
   expect(isOther('INVALID_PARAMETER')).toBe(false);
 });
 
-describe('what the service said', () => {
+describe('the reason given by the service', () => {
   test.each<[string, unknown, string]>([
     ['an object', { error: 'time_zone must be an IANA time zone' }, '{"error":"time_zone must be an IANA time zone"}'],
     ['a text on several lines', 'no\r\n such\tzone ', 'no such zone'],
@@ -49,7 +49,7 @@ describe('what the service said', () => {
   });
 });
 
-test('JSON of something else is no answer of a gate', async () => {
+test('unrelated JSON is not accepted as a response of a gate', async () => {
   const gate = await connect('https://gate.example', {
     agentId: 'a',
     onPolicy: () => true,

@@ -26,7 +26,7 @@ test.each<[unknown, string]>([
 const toExact = (_: string, member: unknown) =>
   typeof member === 'number' && !Number.isSafeInteger(member) && /^-?\d+$/.test(String(member)) ? BigInt(String(member)) : member;
 
-test('everything else is read and written as JSON.parse and JSON.stringify do', () => {
+test('everything else is read and written as by JSON.parse and JSON.stringify', () => {
   const value = fc.oneof(fc.jsonValue(), fc.dictionary(fc.constantFrom('a', '__proto__', '1234567890123456'), fc.jsonValue()));
   fc.assert(
     fc.property(value, (given) => {

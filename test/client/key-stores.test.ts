@@ -23,7 +23,7 @@ describe.each(stores)('a key store %s', (_, open) => {
     expect(await publicJwk(other)).not.toEqual(await publicJwk(first));
   });
 
-  test('keeps the first of several keys that are made at the same time', async () => {
+  test('keeps the first of several keys created at the same time', async () => {
     const store = open();
     const pairs = await Promise.all(Array.from({ length: 5 }, () => obtainKey('one', store)));
     const kept = await publicJwk(await obtainKey('one', store));
@@ -76,7 +76,7 @@ test('agreements are kept in files, one for each gate', async () => {
   for (const file of files) expect(statSync(join(place, file)).mode & 0o777).toBe(0o600);
 });
 
-test('only their owner can read the files, and nothing else is left behind', async () => {
+test('only their owner can read the files, and no other file is left behind', async () => {
   const place = join(folder, 'own', 'keys');
   await obtainKey('../../somewhere else', openFileKeyStore(place));
   const [file = '', ...more] = readdirSync(place);

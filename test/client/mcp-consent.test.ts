@@ -67,7 +67,7 @@ test('a call that begins after a refusal, or needs another policy, asks again', 
   expect(await asked).toEqual(refused('did not decide'));
 });
 
-test('a question in a result is not put once the policy is accepted', async () => {
+test('a result contains no question once the policy is accepted', async () => {
   const consent = openConsent();
   const _meta = {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',

@@ -80,7 +80,7 @@ async function callTool({ client }: Host, name: string, args: Record<string, unk
 const execute = (host: Host) => callTool(host, 'execute_intent', country);
 
 describe.each(revisions)('a host of revision %s', (revision) => {
-  test('that can ask its person shows them the policy in words; once they accept, the call goes on', async () => {
+  test('that can ask its person shows them the policy in words, and continues the call once they accept', async () => {
     const host = await openHost(revision, { answers: ['decline', 'cancel', 'accept'] });
     for (const [message, next] of [
       ['does not accept the usage policy, so nothing was signed', 'Do without this gate'],
@@ -105,7 +105,7 @@ describe.each(revisions)('a host of revision %s', (revision) => {
     expect(await execute(next)).toMatchObject({ isError: false });
   });
 
-  test('that cannot ask finds and reads, and gets a command that makes the same agent accept', async () => {
+  test('that cannot ask can search and read, and gets a command with which the same agent accepts', async () => {
     const agentId = `Anna's agent ${randomUUID()}`;
     const host = await openHost(revision, { args: ['--agent-id', agentId] });
     const { tools } = await host.client.listTools();
@@ -150,7 +150,7 @@ test('a host and both programs say that an agent_id belongs to another key', asy
   }
 });
 
-test('what is signed is for the name of the gate that is given', async () => {
+test('the signature is for the given name of the gate', async () => {
   const accept = [...programs['intent-gate-mcp'], 'accept', baseUrl.replace('127.0.0.1', 'localhost'), '--yes', '--folder', folder];
   expect((await run(process.execPath, accept)).stderr).toContain('Accepted.');
   const failed = await fail([...accept, '--public-url', 'https://gate.example']);
@@ -226,7 +226,7 @@ describe('the bridge', () => {
     },
   });
 
-  test('takes consent only for the question that it has asked, and only once', async () => {
+  test('accepts consent only for a question that it asked, and only once', async () => {
     const bridge = await openBridge();
     const asked = (await bridge.answer(call(modern({})))) as { result: { resultType: string; requestState: string } };
     expect(asked.result).toMatchObject({
@@ -244,7 +244,7 @@ describe('the bridge', () => {
     expect(await answer(again.result.requestState)).toMatchObject({ result: { resultType: 'complete', isError: false } });
   });
 
-  test.each([[{ url: {} }], [undefined]])('puts no form to a host that has declared %j', async (elicitation) => {
+  test.each([[{ url: {} }], [undefined]])('shows no form in a host that declares %j', async (elicitation) => {
     const bridge = await openBridge();
     expect(await bridge.answer(call(modern(elicitation)))).toMatchObject({ result: { resultType: 'complete', isError: true } });
     await bridge.answer(initialize(elicitation));
@@ -252,7 +252,7 @@ describe('the bridge', () => {
     expect(bridge.sent).toEqual([]);
   });
 
-  test('a call that waited for the gate while the person decided does not ask them again', async () => {
+  test('a call that waited for the gate while the person decided does not ask again', async () => {
     const { promise: held, resolve: release } = Promise.withResolvers<void>();
     let isHolding = false;
     const bridge = await openBridge(baseUrl, baseUrl, async (...request) => {
@@ -314,7 +314,7 @@ describe('the bridge', () => {
     expect(await accept(await openBridge(relay.url, baseUrl))).toMatchObject({ result: { isError: false } });
   });
 
-  test('passes on the protocol errors of the gate, and refuses what is no message', async () => {
+  test('forwards protocol errors of the gate, and refuses invalid messages', async () => {
     const bridge = await openBridge();
     const unknown = { jsonrpc: '2.0', id: 3, method: 'tools/call', params: { name: 'sing' } };
     expect(await bridge.answer(JSON.stringify(unknown))).toMatchObject({ id: 3, error: { code: -32602 } });

@@ -103,7 +103,7 @@ export const isRefusal = (error: unknown): boolean => error instanceof Refusal &
   await compile(['types.ts'], options);
 });
 
-test('the code blocks of its README do what they say', async () => {
+test('the code blocks of its README work', async () => {
   const blocks = [...(await installed('README.md')).matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = '']) => code);
   expect(blocks).toHaveLength(2);
   const outputs = [];
@@ -130,7 +130,7 @@ describe("the console's code samples", () => {
     expect((await runIn(process.execPath, ['sample.ts'])).stdout).toMatch(local);
   });
 
-  test.each(['curl', 'MCP'])('%s runs as it is pasted', async (name) => {
+  test.each(['curl', 'MCP'])('%s runs as pasted', async (name) => {
     await writeFile(inFolder('sample.sh'), samples()[name] ?? '');
     const { stdout } = await run('bash', ['sample.sh'], { cwd: folder, env: { ...plainEnvironment(), HOME: folder } });
     expect(stdout).toContain('You may execute every intent, at most 60 times a minute.');

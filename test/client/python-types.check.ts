@@ -23,7 +23,7 @@ const mypy = client && (await installTools(['mypy==2.4.1'], 'The types of the Py
     expect(before.filter((path) => /\/(build|dist)$|egg-info/.test(path))).toEqual([]);
   });
 
-  test('says that it has types', async () => {
+  test('declares that it has types', async () => {
     const where = 'import os, intent_gate; print(os.path.exists(os.path.join(os.path.dirname(intent_gate.__file__), "py.typed")))';
     expect((await run(`${client}/bin/python`, ['-c', where])).stdout).toBe('True\n');
   });

@@ -96,7 +96,7 @@ async function verifyAll(one: Case) {
 }
 
 (python ? describe : describe.skip)('the clients', () => {
-  test('agree on what was changed: any character, a part that is missing, keys and checkpoints of others', async () => {
+  test('agree on changes: any character, a missing part, foreign keys and checkpoints', async () => {
     const random = seededRandom(1);
     const file = saved.typescript as ReceiptFile;
     const names = ['receipt', 'salts', 'parameters', 'answer', 'proof', 'log_key'] as const;

@@ -84,7 +84,7 @@ test.each(['docs/agents.md'])('what the commands in %s sign for one gate is refu
   });
 });
 
-test('the commands that accept_policy gives a model sign for the gate that gives them, and for a short time', async () => {
+test('the commands that accept_policy gives a model sign only for that gate, and for a short time', async () => {
   const answer = await fetch(`${stack.base_url}/mcp`, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' },

@@ -37,7 +37,7 @@ describe('in Node', () => {
     expect(await (await open()).execute(country, { code: 'FR' })).toMatchObject({ name: 'France' });
   });
 
-  test('asks for a part of the answer, and executes an intent only as it was read', async () => {
+  test('requests a part of the answer, and executes an intent only if it has not changed', async () => {
     const client = await connect(baseUrl, { agentId: `agent-${randomUUID()}`, onPolicy: () => true });
     const { digest } = await client.get(country);
     expect(await client.execute(country, { code: 'JP' }, { fields: ['/name'], ifMatch: digest })).toEqual({ name: 'Japan' });
@@ -98,7 +98,7 @@ const python = (...args: string[]) =>
   });
 
 (environment ? describe : describe.skip)('in Python, as a package that is installed', () => {
-  test('signs as Node verifies', async () => {
+  test('makes signatures that Node verifies', async () => {
     const { stdout } = await python(
       '-c',
       `import json, sys, intent_gate as g
@@ -136,7 +136,7 @@ print(json.dumps([gate.execute("${country}", {"code": "JP"})["name"], gate.obtai
     expect([stolen.status, await stolen.text()]).toEqual([401, expect.stringContaining('bound to its key')]);
   });
 
-  test('has the digests of the gate', async () => {
+  test('computes the same digests as the gate', async () => {
     const values = [
       ...fc.sample(fc.jsonValue(), 200),
       [1e21, 1e-7, 0.000001, 0.00001, -0, 1.5e300],
@@ -165,7 +165,7 @@ print(json.dumps([canonical_digest(value) for value in json.loads(sys.argv[1], p
     expect(statSync(key).mode & 0o777).toBe(0o600);
   });
 
-  test('asks for a part of the answer, executes an intent only as it was read, and says what the service says', async () => {
+  test('requests a part of the answer, executes an intent only if it has not changed, and repeats the reason of the service', async () => {
     const execute = (...args: string[]) =>
       python('-m', 'intent_gate', '--accept-policy', 'execute', ...args).catch((error) => error) as Promise<{
         code?: number;
@@ -187,7 +187,7 @@ print(json.dumps([canonical_digest(value) for value in json.loads(sys.argv[1], p
     });
   });
 
-  test('says what is wrong, and fails', async () => {
+  test('reports what is wrong, and fails', async () => {
     const failed = await python('-m', 'intent_gate', '--key', join(folder, 'other.key'), '--accept-policy', 'execute', country, '{}').catch(
       (error) => error,
     );
@@ -208,7 +208,7 @@ print(json.dumps([canonical_digest(value) for value in json.loads(sys.argv[1], p
     }
   });
 
-  test('takes no key that others can read, and sends nothing over http to another machine', async () => {
+  test('refuses a key that others can read, and sends nothing over http to another machine', async () => {
     const key = join(folder, 'open.key');
     await writeFile(key, `${'00'.repeat(32)}\n`, { mode: 0o644 });
     const execute = (...more: string[]) =>

@@ -70,7 +70,7 @@ describe.each(rows)('the bundle of $name', ({ name, needs }) => {
   });
 });
 
-test('bundles that compile patterns have the engine beside them, and it is loaded from there', () => {
+test('bundles that compile patterns load the engine from beside them', () => {
   const names = rows.map(({ name }) => name).filter((name) => existsSync(join(dirname(bundle(name)), 'node_modules')));
   expect(names.sort()).toEqual(['change-intents', 'create-intent', 'execute-intent', 'mcp', 'run-deferred-call', 'update-intent']);
   for (const name of names)
@@ -79,7 +79,7 @@ test('bundles that compile patterns have the engine beside them, and it is loade
   expect(spawnSync(process.execPath, ['--print', program], { encoding: 'utf8' }).stdout).toBe('true\n');
 });
 
-test('a synthesis that cannot be says what is wrong, without a stack', () => {
+test('a failed synthesis says what is wrong, without a stack trace', () => {
   const outdir = mkdtempSync(join(tmpdir(), 'refused-'));
   const context = JSON.stringify({ stage: 'Dev', waf: 'perhaps' });
   const { status, stderr, stdout } = spawnSync(process.execPath, ['bin/app.ts'], {

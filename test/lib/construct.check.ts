@@ -73,7 +73,7 @@ describe('the app in docs/operations.md', () => {
     await expect(run(process.execPath, [tsc, '-p', folder])).resolves.toMatchObject({ stdout: '' });
   });
 
-  test('has two gates with the same stage, which have no name in common', () => {
+  test('has two gates of the same stage without a name in common', () => {
     const [orders = [], billing = []] = gates.map((gate) => [...namesIn(gate), ...prefixesIn(gate), ...namespacesIn(gate)]);
     expect(orders).toEqual(
       expect.arrayContaining([
@@ -87,7 +87,7 @@ describe('the app in docs/operations.md', () => {
     expect(orders.filter((name) => billing.includes(name))).toEqual([]);
   });
 
-  test('uses the pool and the topic of the app, which lets alarms notify it', async () => {
+  test('uses the user pool and the topic of the app, to which alarms may publish', async () => {
     for (const gate of gates) {
       expect(ofType(gate, 'AWS::Cognito::UserPool')).toEqual([]);
       expect(ofType(gate, 'AWS::SNS::Topic')).toEqual([]);
@@ -164,7 +164,7 @@ const warned = new IntentGate(others, 'Warned', { policy: 'all-but-one.json' });
 console.log(JSON.stringify({ url, messages: makes.map(messageOf), warnings: warned.node.metadata }));
 `;
 
-test('a gate uses what the app brings along, refuses mistakes, and warns of a policy without effect', async () => {
+test('a gate uses the constructs of the app, refuses mistakes, and warns of policy rules without effect', async () => {
   await cp('samples/policies/all-but-one.json', join(folder, 'all-but-one.json'));
   await writeFile(join(folder, 'program.js'), program);
   const { url, messages, warnings } = JSON.parse((await runApp('program.js')).stdout);

@@ -88,7 +88,7 @@ test.each<[string, object]>([
   expect(marked).toContain(place);
 });
 
-test('offers terms that stand alone, each with what it means', () => {
+test('offers bare terms, each with its meaning', () => {
   const meanings = new Map<unknown, unknown>();
   JSON.stringify(schema, (_, value) => {
     if (value?.const !== undefined) meanings.set(value.const, value.description);

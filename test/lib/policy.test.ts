@@ -8,7 +8,7 @@ import { makeFolder } from '../support/folder.ts';
 const file = join(makeFolder(), 'policy.json');
 const settingsFor = (policyFile: string) => ({ ...parseSettings({}), policyFile });
 
-test('synthesis warns of what a policy says without effect, with the sentence', () => {
+test('synthesis warns of policy rules without effect', () => {
   expect(warnOfPolicy(settingsFor('samples/policies/all-but-one.json'))).toEqual([
     'samples/policies/all-but-one.json: /permission/1 allows nothing, because /prohibition/0 prohibits all of it: You may execute the intent payments.example:transfer:v1, at most 5 times a day.',
   ]);
@@ -33,7 +33,7 @@ test.each([
   expect(warnOfPolicy(settingsFor(file))).toEqual(problem ? [`${file}: /permission/0/constraint/0 ${problem}`] : []);
 });
 
-test('a policy is read as it is', () => {
+test('a policy is read unchanged', () => {
   expect(readPolicy(settingsFor('policy.json'))).toBe(readFileSync('policy.json', 'utf8'));
   expect(readTryPolicy(parseSettings({}))).toBeUndefined();
 });

@@ -32,12 +32,12 @@ describe('parseSettings', () => {
     expect(parseSettings(given)).toMatchObject(expected);
   });
 
-  test('keeps data, and asks admins for a second factor, unless told not to', () => {
+  test('keeps data, and requires a second factor of admins, by default', () => {
     expect(parseSettings({})).toMatchObject({ stage: 'production', retainData: true, requireAdminMfa: true });
     expect(parseSettings({ stage: 'dev', retainData: 'false' })).toMatchObject({ retainData: false, requireAdminMfa: false });
   });
 
-  test('takes as many intents as SQLite or OpenSearch has room for', () => {
+  test('accepts as many intents as SQLite or OpenSearch has room for', () => {
     expect(parseSettings({ expectedIntents: 250_000 }).expectedIntents).toBe(250_000);
     expect(parseSettings({ expectedIntents: 1_000_000, search: 'opensearch' }).expectedIntents).toBe(1_000_000);
   });

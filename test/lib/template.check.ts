@@ -70,7 +70,7 @@ test.each(Object.entries({ standard, everything, little, withCollection, adoptin
   },
 );
 
-test('leaves room in the template, of which CloudFormation takes 500 resources and 1 MB', () => {
+test('stays well below the limits of CloudFormation, 500 resources and 1 MB', () => {
   expect(Object.keys(everything.template.Resources).length).toBeLessThan(420);
   expect(JSON.stringify(everything.template).length).toBeLessThan(800_000);
 });
@@ -136,7 +136,7 @@ const schedulesOf = ({ resources }: Synthesis): string[] =>
     .sort();
 
 describe('functions', () => {
-  test.each<Endpoint | BackgroundFunction>(functionRows)('$name runs as its row says', (row) => {
+  test.each<Endpoint | BackgroundFunction>(functionRows)('$name is configured as in its row', (row) => {
     const { name, timeoutSeconds, memoryMb, summary } = row;
     const isQuiet = 'isQuiet' in row;
     const properties = functionOf(name);
@@ -159,7 +159,7 @@ describe('functions', () => {
     if ('path' in row) expect(timeoutSeconds).toBeLessThanOrEqual(29);
   });
 
-  test('there is no other function, and every log is kept for as long as the setting says', () => {
+  test('there is no other function, and every log has the retention of the setting', () => {
     expect(all('Lambda::Function')).toHaveLength(functionRows.length);
     for (const { RetentionInDays } of all('Logs::LogGroup')) expect(RetentionInDays).toBe(30);
   });
@@ -197,7 +197,7 @@ describe('functions', () => {
     expect(rule?.Targets).toMatchObject([{ Arn: { 'Fn::GetAtt': [expect.stringMatching(/^snapshotsearchindex/), 'Arn'] } }]);
   });
 
-  test('functions that hold the search index have room for what is expected of the registry', () => {
+  test('functions with the search index have room for the expected size of the registry', () => {
     const sizes = ({ resources }: Synthesis) =>
       Object.entries(resources('AWS::Lambda::Function')).flatMap(([id, { Properties }]) =>
         Properties.EphemeralStorage ? [[id.replace(/Function.*/, ''), Properties.EphemeralStorage.Size, Properties.MemorySize]] : [],
@@ -228,7 +228,7 @@ describe('roles', () => {
       ],
     );
 
-  test.each(allRows)('$name may do what its row needs and nothing else', ({ name, needs }) => {
+  test.each(allRows)('$name may do exactly what its row needs', ({ name, needs }) => {
     const isOwn = new RegExp(`^${logicalPrefix(name)}Role(DefaultPolicy)?[0-9A-F]{8}$`);
     const statements = allStatements().flatMap(([id, own]) => (isOwn.test(id) ? own : []));
     expect(statements.filter(({ Action }) => listed(Action)[0]?.startsWith('logs:'))).toEqual([
@@ -252,7 +252,7 @@ describe('roles', () => {
     expect(sorted(granted)).toEqual(sorted(needed));
   });
 
-  test('no action is a wildcard, and only the documented resources are', () => {
+  test('no action has a wildcard, and only the documented resources have one', () => {
     const statements = allStatements().flatMap(([, own]) => own);
     expect(statements.flatMap(({ Action }) => listed(Action)).filter((action) => action.includes('*'))).toEqual([]);
     const wild = statements.filter(({ Resource }) => JSON.stringify(Resource).includes('*')).flatMap(({ Action }) => listed(Action));
@@ -281,7 +281,7 @@ describe('roles', () => {
 });
 
 describe('the API', () => {
-  test('has the methods of the endpoint table, each with its own function, and an answer to every other method', () => {
+  test('has the methods of the endpoint table, each with its own function, and a response to every other method', () => {
     const methods = listMethods(little);
     const paths = (row: Endpoint) => pathsOf(row, { aliases: false, protocol: 'proto', signIn: false });
     const expected = deployed.flatMap((row) =>
@@ -299,7 +299,7 @@ describe('the API', () => {
     }
   });
 
-  test('gives answers that are the same for everybody itself, without a function', () => {
+  test('serves constant responses without a function', () => {
     const methods = listMethods(everything);
     const answerTo = (method: string, path: string) => integrationOf(methods.get(`${method} ${path}`)).responses.default;
     const constants = endpointsWith({ signIn: true }).filter(({ constant }) => constant);
@@ -352,7 +352,7 @@ describe('the API', () => {
     expect(expressions.filter((expression) => !/^('[^']*'|context\.requestId)$/.test(expression))).toEqual([]);
   });
 
-  test('has one path variable name at each place: AWS refuses a second one when it is deployed', () => {
+  test('has one path variable name at each place, because AWS refuses to deploy a second one', () => {
     const places = deployed.flatMap(({ path }) =>
       [...path.matchAll(/\{\w+\+?\}/g)].map(({ index, 0: name }) => [path.slice(0, index), name]),
     );
@@ -382,7 +382,7 @@ describe('the API', () => {
     expect(declared).toEqual(Object.keys(answer.responseParameters));
   });
 
-  test("answers whatever API Gateway refuses in the gate's form", () => {
+  test("gives refusals of API Gateway the gate's error format", () => {
     const types = Object.values(ResponseType).flatMap((value) => (value instanceof ResponseType ? value.responseType : []));
     const answered = Object.entries(gatewayResponses(standard)).map(([type, answer]) => {
       const { code, details } = errorBody.parse(JSON.parse(answer.responseTemplates['application/json'] ?? '')).error;
@@ -434,7 +434,7 @@ describe('the API', () => {
     expect(standard.only('AWS::ApiGateway::RestApi').Properties.MinimumCompressionSize).toBe(1_024);
   });
 
-  test("has the paths of the protocol's guides besides, with its name, each with the function of its endpoint", () => {
+  test("also has the paths of the protocol's guides, each with the function of its endpoint", () => {
     const methods = listMethods(everything);
     const aliases = {
       'GET /uim-policy.json': 'GET /api/policy',
@@ -511,7 +511,7 @@ describe('the API', () => {
     );
   });
 
-  test('gets a domain name if configured, and is reachable under no other', () => {
+  test('has a domain name if configured, and is reachable only under it', () => {
     expect(everything.only('AWS::ApiGateway::DomainName').Properties).toMatchObject({
       DomainName: 'api.example.com',
       SecurityPolicy: 'TLS_1_2',
@@ -524,7 +524,7 @@ describe('the API', () => {
 });
 
 describe('data', () => {
-  test('both tables can be restored, production cannot lose them', () => {
+  test('both tables can be restored, and are protected in production', () => {
     const tables = all('DynamoDB::GlobalTable');
     expect(tables).toHaveLength(2);
     for (const table of tables) {
@@ -545,7 +545,7 @@ describe('data', () => {
   });
 
   test.each(['AWS::DynamoDB::GlobalTable', 'AWS::KMS::Key', 'AWS::Cognito::UserPool', 'AWS::S3::Bucket'])(
-    '%s is kept in production and goes elsewhere',
+    '%s is kept in production and deleted elsewhere',
     (type) => {
       const policies = ({ resources }: Synthesis) =>
         new Set(Object.entries(resources(type)).flatMap(([id, { DeletionPolicy }]) => (id.startsWith('CallKey') ? [] : DeletionPolicy)));
@@ -553,7 +553,7 @@ describe('data', () => {
     },
   );
 
-  test('a creation that fails leaves nothing behind: nothing is protected before it has succeeded', () => {
+  test('a failed creation leaves nothing behind, because nothing is protected before it has succeeded', () => {
     const first = synthesize({ unprotected: true });
     expect(Object.values(first.template.Resources).filter(({ DeletionPolicy }) => DeletionPolicy === 'Retain')).toEqual([]);
     const protection = (made: Synthesis) => [
@@ -581,7 +581,7 @@ describe('data', () => {
     });
   });
 
-  test('has a key of its own with customerManagedKey, for tables, buckets and every log', () => {
+  test('is encrypted with its own key with customerManagedKey: tables, buckets and every log', () => {
     const arn = { 'Fn::GetAtt': [expect.stringMatching(/^DataKey/), 'Arn'] };
     for (const { SSESpecification, Replicas } of all('DynamoDB::GlobalTable', everything)) {
       expect(SSESpecification).toEqual({ SSEEnabled: true, SSEType: 'KMS' });
@@ -615,7 +615,7 @@ describe('data', () => {
     return { account, roles: roles.sort() };
   };
 
-  test('a key lets only the endpoints that issue PATs sign', () => {
+  test('only endpoints that issue PATs may sign with a signing key', () => {
     const { account, roles } = usersOf(keyOf('SigningKey'));
     expect(roles).toEqual(['Allow kms:Sign <issuepat']);
     expect(flatten(account.Principal.AWS)).toMatch(/:root$/);
@@ -625,7 +625,7 @@ describe('data', () => {
     expect(usersOf(keyOf('SigningKey', everything)).roles).toEqual(['Allow kms:Sign <issuepat', 'Allow kms:Sign <issuetoken']);
   });
 
-  test('another key lets only the functions that sign calls have theirs, and its name replaces it', () => {
+  test('only functions that sign calls may use the call key, and a new name replaces it', () => {
     const key = keyOf('CallKey');
     expect(key).toMatchObject({ KeySpec: 'HMAC_256', KeyUsage: 'GENERATE_VERIFY_MAC' });
     const { account, roles } = usersOf(key);
@@ -657,7 +657,7 @@ describe('admins', () => {
     expect(standard.only('AWS::Cognito::UserPoolGroup').Properties.GroupName).toBe('admins');
   });
 
-  test('machines get a scope and nothing else, those of a namespace its own, and only if they are to', () => {
+  test('machine clients, if configured, get exactly one scope, that of their namespace if they have one', () => {
     const names = everything
       .only('AWS::Cognito::UserPoolResourceServer')
       .Properties.Scopes.map(({ ScopeName }: { ScopeName: string }) => ScopeName);
@@ -676,7 +676,7 @@ describe('admins', () => {
     expect(standard.only('AWS::Cognito::UserPoolClient').Properties.GenerateSecret).toBeUndefined();
   });
 
-  test('people sign in for programs with a public client of the user pool, whose tokens are no admin tokens', () => {
+  test('people authorise programs through a public client of the user pool, whose tokens are not admin tokens', () => {
     const { id, client } = clientAt('https://api.example.com/oauth/signed-in');
     expect(client).toMatchObject({ AllowedOAuthFlows: ['code'], AllowedOAuthScopes: ['openid'] });
     expect(client.GenerateSecret).toBeUndefined();
@@ -691,7 +691,7 @@ describe('admins', () => {
     );
   });
 
-  test('the console has an app client with which admins sign in, whose tokens count, only if the setting is made', () => {
+  test('admins sign in to the console, if configured, through an app client whose tokens are admin tokens', () => {
     const { id, client } = clientAt('https://api.example.com/console');
     expect(client).toMatchObject({ AllowedOAuthFlows: ['code'], AllowedOAuthScopes: ['openid'] });
     expect(client.GenerateSecret).toBeUndefined();
@@ -716,7 +716,7 @@ describe('in a network', () => {
   const placed = ['execute-intent', 'mcp', 'run-deferred-call'];
   const [[group, { Properties }]] = Object.entries(everything.resources('AWS::EC2::SecurityGroup')) as [[string, Resource]];
 
-  test('run only the functions that call intents, in a security group that lets out what they need', () => {
+  test('run only the functions that call intents, in a security group for the necessary outbound traffic', () => {
     for (const { name } of allRows) {
       const { VpcConfig } = functionOf(name, everything);
       const expected = { SubnetIds: vpc.subnetIds, SecurityGroupIds: [{ 'Fn::GetAtt': [group, 'GroupId'] }] };
@@ -738,7 +738,7 @@ describe('in a network', () => {
     }
   });
 
-  test('roles may connect their function and the function may do nothing in EC2', () => {
+  test('roles may connect their function, and the function itself may do nothing in EC2', () => {
     const roleOf = (name: string) => named('IAM::Role', `${logicalPrefix(name)}Role`, everything)?.Properties;
     const isOfNetwork = ({ Action }: Statement) => listed(Action).some((action) => action.startsWith('ec2:'));
     for (const name of placed) {
@@ -769,7 +769,7 @@ test('the tags of the settings are those of the stack', () => {
   expect(everything.stack.tags.tagValues()).toEqual({ team: 'gate' });
 });
 
-test('a deployment begins with a look at the signing keys, on which every other function and all data wait', () => {
+test('a deployment begins with the guard of the signing keys, before every other function and all data', () => {
   const { only, resources } = everything;
   expect(only('Custom::SigningKeyGuard').Properties).toEqual({
     ServiceToken: { 'Fn::GetAtt': [expect.stringMatching(/^guardsigningkeysFunction/), 'Arn'] },
@@ -788,7 +788,7 @@ test('a deployment begins with a look at the signing keys, on which every other 
   }
 });
 
-test('resources with data or addresses keep their logical ids: a new id would be a new, empty resource', () => {
+test('resources with data or addresses keep their logical ids, because a new id would mean a new, empty resource', () => {
   const pinned = {
     'AWS::DynamoDB::GlobalTable': ['Registry4DB9CCA5', 'Activity04690B0A'],
     'AWS::KMS::Key': ['SigningKeyfirst375D5524', expect.stringMatching(/^CallKey/), 'ReceiptKey306FE255', 'LogKeyE83D0C1B'],
@@ -813,8 +813,8 @@ test('resources with data or addresses keep their logical ids: a new id would be
   );
 });
 
-describe('what a deleted stack left', () => {
-  test('is taken over instead of created, with new clients', () => {
+describe('the resources of a deleted stack', () => {
+  test('are adopted instead of created, with new clients', () => {
     expect(named('KMS::Key', 'SigningKey', adopting)).toBeUndefined();
     for (const type of ['DynamoDB::GlobalTable', 'Cognito::UserPool', 'Cognito::UserPoolGroup']) expect(all(type, adopting)).toEqual([]);
     expect(all('Cognito::UserPoolClient', adopting).map(({ UserPoolId }) => UserPoolId)).toEqual([adopt.userPoolId]);
@@ -831,14 +831,14 @@ describe('what a deleted stack left', () => {
     });
   });
 
-  test('is used under the same permissions', () => {
+  test('are used with the same permissions', () => {
     const texts = [...all('IAM::Policy', adopting), ...all('IAM::Role', adopting)].map((properties) => JSON.stringify(properties));
     expect(texts.some((text) => text.includes('"kms:Sign"') && text.includes(adopt.signingKeys.first))).toBe(true);
     for (const table of [adopt.registryTable, adopt.activityTable])
       expect(texts.some((text) => text.includes(`:table/${table}`))).toBe(true);
   });
 
-  test('comes with the policy that its keys are to be given: that of a new key', () => {
+  test('need the key policy in the output, which is that of a new key', () => {
     const { Statement } = JSON.parse(flatten(adopting.template.Outputs.SigningKeyPolicy?.Value));
     const created = keyOf('SigningKey').KeyPolicy.Statement;
     expect(Statement.map(({ Action }: { Action: unknown }) => Action)).toEqual(created.map(({ Action }: { Action: unknown }) => Action));
@@ -854,7 +854,7 @@ describe('alarms', () => {
       .filter(([{ MetricName }]) => MetricName === metric)
       .map(([{ MetricValue }, pattern]) => [MetricValue, pattern]);
 
-  test('notify a topic that lets CloudWatch publish, for alarms of this account alone', () => {
+  test('notify a topic to which only alarms of this account may publish', () => {
     const topics = new Set(all('CloudWatch::Alarm').flatMap(({ AlarmActions, OKActions }) => [...AlarmActions, ...OKActions].map(flatten)));
     expect([...topics]).toEqual(['<AlarmsTopic3A2DFEBA>']);
     expect(standard.only('AWS::SNS::TopicPolicy').Properties.PolicyDocument.Statement).toContainEqual({
@@ -867,7 +867,7 @@ describe('alarms', () => {
     });
   });
 
-  test('count failures of the gate, not those of the services behind intents, by no dimension that a caller chooses', () => {
+  test('count failures of the gate, not of upstreams, by no dimension that a caller chooses', () => {
     const dimensions = all('Logs::MetricFilter').flatMap(({ MetricTransformations }) => MetricTransformations[0].Dimensions ?? []);
     expect([...new Set(dimensions.map(({ Key, Value }) => `${Key} ${Value}`))]).toEqual(['code $.code']);
     expect(valuesOf('GatewayFailures')).toEqual([
@@ -884,7 +884,7 @@ describe('alarms', () => {
       expect(alarmOf(name)).toMatchObject({ Namespace: 'AWS/Lambda', MetricName: 'Errors', Threshold: 2 });
   });
 
-  test('count the executions of each agent, and of each service if wanted, as log lines come in', () => {
+  test('count the executions of each agent, and of each service if configured, from log lines', () => {
     const expected = {
       RuleState: 'ENABLED',
       Schema: { Name: 'CloudWatchLogRule', Version: 1 },
@@ -921,14 +921,14 @@ describe('alarms', () => {
   // Missing data moves an alarm to INSUFFICIENT_DATA, in which a new alarm begins: so only what has run once can fall silent.
   const silence = { TreatMissingData: 'missing', InsufficientDataActions: [expect.anything()] };
 
-  test('none fires during a first deployment, when there is no data yet, or by a few slow searches', () => {
+  test('do not fire during a first deployment, when there is no data yet, or because of a few slow searches', () => {
     for (const made of [standard, withCollection])
       expect(all('CloudWatch::Alarm', made).filter(({ TreatMissingData }) => TreatMissingData === 'breaching')).toEqual([]);
     expect(alarmOf('SlowSearch')).toMatchObject({ ExtendedStatistic: 'p99', EvaluateLowSampleCountPercentile: 'ignore' });
     expect(alarmOf('Unavailable')?.EvaluateLowSampleCountPercentile).toBeUndefined();
   });
 
-  test('alarm if a scheduled function stops running', () => {
+  test('fire if a scheduled function stops running', () => {
     expect(alarmOf('SnapshotAge')).toMatchObject({ ComparisonOperator: 'LessThanThreshold', Threshold: 1, Period: 10_800, ...silence });
     expect(valuesOf('SnapshotAgeRuns')).toEqual([
       ['1', '{ $.message = "the snapshot of the search index is as new as it should be" }'],
@@ -936,7 +936,7 @@ describe('alarms', () => {
     ]);
   });
 
-  test('alarm if the feed of a search collection falls behind or is silent, or if its fill does not end', () => {
+  test('fire if the feed of a search collection falls behind or is silent, or if its fill does not end', () => {
     expect(alarmOf('FeedAge', withCollection)).toMatchObject({
       MetricName: 'FeedAge',
       ComparisonOperator: 'GreaterThanThreshold',
@@ -953,7 +953,7 @@ describe('alarms', () => {
     expect(valuesOf('FillAge', withCollection)).toEqual([['$.behind_seconds', '{ $.message = "filled a part of the search collection" }']]);
   });
 
-  test('alarm before the reserved concurrency of a function is used up', () => {
+  test('fire before the reserved concurrency of a function is used up', () => {
     const reservedIn = (made: Synthesis) =>
       (['execute-intent', 'mcp', 'search-intents'] as const).map((name) => functionOf(name, made).ReservedConcurrentExecutions);
     expect([reservedIn(everything), reservedIn(standard)]).toEqual([
@@ -968,7 +968,7 @@ describe('alarms', () => {
     ]);
   });
 
-  test('have their rows in the runbook', () => {
+  test('have rows in the runbook', () => {
     const [, table = ''] = /^\| alarm \|.*\n(?:.*\n)((?:\|.*\n)+)/m.exec(readFileSync('docs/operations.md', 'utf8')) ?? [];
     const rows = [...table.matchAll(/^\| (.+?) \|/gm)].flatMap(([, cell = '']) => [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name));
     const alarms = [everything, withCollection].flatMap(({ resources }) => Object.entries(resources('AWS::CloudWatch::Alarm')));
@@ -977,7 +977,7 @@ describe('alarms', () => {
   });
 });
 
-test('the dashboard queries every log group, at most 50 at once, which is what CloudWatch takes', () => {
+test('the dashboard queries every log group, at most 50 at a time, the limit of CloudWatch', () => {
   const { widgets } = JSON.parse(flatten(standard.only('AWS::CloudWatch::Dashboard').Properties.DashboardBody));
   const queries: string[] = widgets.flatMap(({ properties }: { properties: { query?: string } }) => properties.query ?? []);
   const groups = queries.map((query) => query.match(/<\w+Logs\w+>/g) ?? []);
@@ -991,7 +991,7 @@ describe('the setting gradualDeployment', () => {
   const aliasIdOf = (name: string) =>
     Object.keys(everything.resources('AWS::Lambda::Alias')).find((id) => id.startsWith(logicalPrefix(name))) ?? '';
 
-  test('publishes versions of two functions, which are deployed under alarms and rolled back by them', () => {
+  test('publishes versions of two functions, which alarms roll back', () => {
     for (const type of ['Alias', 'Version']) expect(all(`Lambda::${type}`, everything)).toHaveLength(2);
     for (const [name, ownAlarm] of Object.entries(gradual)) {
       const alias = everything.resources('AWS::Lambda::Alias')[aliasIdOf(name)];
@@ -1015,7 +1015,7 @@ describe('the setting gradualDeployment', () => {
     }
   });
 
-  test('the API and MCP run the aliases, and may run nothing else of the two', () => {
+  test('the API and MCP may invoke only the aliases of the two functions', () => {
     const methods = listMethods(everything);
     const invocable: string[] = named(
       'IAM::Role',
@@ -1036,7 +1036,7 @@ describe('the setting gradualDeployment', () => {
     expect(JSON.stringify(named('IAM::Role', 'mcpRole', everything))).not.toContain('lambda:InvokeFunction');
   });
 
-  test('what makes PATs invalid leads all requests to another alias; another setting does not', () => {
+  test('changes that invalidate PATs switch to another alias; other settings do not', () => {
     const nameWith = (settings: Record<string, unknown>, policy = '{}') => aliasNameOf(policy, parseSettings(settings));
     const usual = nameWith({});
     expect(nameWith({ patLifeSeconds: 600 })).toBe(usual);
@@ -1062,7 +1062,7 @@ describe('the setting search: opensearch', () => {
     }
   });
 
-  test('lets the functions that search read, and the one that feeds write', () => {
+  test('lets search functions read, and the feeding function write', () => {
     const { Policy } = withCollection.only('AWS::OpenSearchServerless::AccessPolicy').Properties;
     const [readers, writers, ...others] = JSON.parse(flatten(Policy));
     expect(others).toEqual([]);
@@ -1075,7 +1075,7 @@ describe('the setting search: opensearch', () => {
   });
 });
 
-test('gates have names that differ, wherever they are, stay the same, and are such as AWS takes', () => {
+test('gates have unique and stable names that AWS accepts', () => {
   const app = new App();
   const [orders, billing] = ['Orders', 'Billing'].map((name) => new Stack(app, name)) as [Stack, Stack];
   const names = [

@@ -32,7 +32,7 @@ describe('the document', () => {
     expect(await new Validator().validate({ ...toOpenApi({ protocol, aliases: true, policy }) })).toEqual({ valid: true });
   });
 
-  test('that is checked in is current: npm run openapi writes it', () => {
+  test('in the repository is up to date (npm run openapi)', () => {
     expect(JSON.parse(readFileSync('openapi.json', 'utf8'))).toEqual(JSON.parse(JSON.stringify(document)));
   });
 
@@ -62,7 +62,7 @@ describe.each(endpoints)('$name', (endpoint) => {
   const example = exampleOf(endpoint, { protocol: 'proto', policy });
   const answer = answerOf(endpoint, 'proto');
 
-  test('has its tag, and asks for its credential', () => {
+  test('has its tag, and requires its credential', () => {
     expect(tags.map(({ name }) => [name])).toContainEqual(operation.tags);
     const optional = endpoint.needs.adminTokens && !endpoint.runs ? [{}, { admin: [] }] : [];
     expect(operation.security).toEqual(endpoint.credential === 'none' ? optional : [{ [endpoint.credential]: [] }]);
@@ -81,12 +81,12 @@ describe.each(endpoints)('$name', (endpoint) => {
     for (const { response } of answers.filter(({ status }) => status !== '304')) expect(response.headers).toHaveProperty('X-Request-Id');
   });
 
-  test('has a parameter for each place of its path', () => {
+  test('has a parameter for each variable in its path', () => {
     const named = (operation.parameters ?? []).filter((parameter) => 'in' in parameter && parameter.in === 'path');
     expect(named).toHaveLength(endpoint.path.split('{').length - 1);
   });
 
-  test('lets every parameter of its query be sent without a value, as the gate does', () => {
+  test('allows every query parameter to be empty, as the gate does', () => {
     for (const parameter of operation.parameters ?? []) {
       if (!('in' in parameter) || parameter.in !== 'query') continue;
       const isEmptyFit = endpoint.query?.shape[parameter.name]?.safeParse('').success;

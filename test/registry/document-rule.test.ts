@@ -39,14 +39,14 @@ describe('a service that is imported again', () => {
     expect(combineService({ ...stated, ...more }, before)).toEqual({ ...before, ...expected });
   });
 
-  test('takes a name that was asked for, also where the import has written the name before', () => {
+  test('gets a requested name, even if an import wrote the old one', () => {
     const asked = { ...stated, description: 'Things' };
     const before = { ...stated, service_name: 'Old name', description: 'Old name' };
     expect(combineService(asked, before, true)).toEqual(asked);
     expect(combineService(asked, { ...before, description: 'By hand' }, true)).toEqual({ ...asked, description: 'By hand' });
   });
 
-  test('has as open header fields those that the document does not state', () => {
+  test('keeps header fields that the document does not set', () => {
     expect(openHeaders({ ...stated, headers: { a: '1' } }, { headers: { A: '0', B: '2' } })).toEqual({ B: '2' });
     expect(openHeaders(stated, undefined)).toEqual({});
   });

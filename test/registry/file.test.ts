@@ -77,7 +77,7 @@ const services = fc
   );
 
 describe('a registry file', () => {
-  test.each(['yaml', 'json'] as const)('is read in %s as it was written', async (format) => {
+  test.each(['yaml', 'json'] as const)('survives a round trip in %s', async (format) => {
     await fc.assert(
       fc.asyncProperty(services, async (list) => {
         const text = await write(format, list);
@@ -107,7 +107,7 @@ describe('a registry file', () => {
     expect(parse(text, { version: '1.1' }).services[0].intents[0]).toMatchObject({ intent_name: 'no', description: '12:30:45' });
   });
 
-  test('shows every place that is wrong at once', () => {
+  test('is refused with every invalid place', () => {
     const file = {
       registry: 1,
       services: [{ ...service, service_url: 'ftp://x', intents: [intent('a:b:v1'), { ...intent('a:c:v1'), colour: 1 }] }],
@@ -123,7 +123,7 @@ describe('a registry file', () => {
     });
   });
 
-  test('has every member that an intent can have, but the version, which its uid says', () => {
+  test('has every member of an intent except the version, which is part of its uid', () => {
     const settings = { category: 'c', tags: ['t'], deprecated: true, draft: true, fields: ['/a'], strict: true };
     const full = normalizeIntent(intent('a:b:v1', settings));
     expect(full).toMatchObject(settings);

@@ -58,7 +58,7 @@ test.each<[string, before: Record<string, string>, now: Record<string, string>, 
   expect(slugsOf(keepUids(plan(now), registered(plan(before))))).toEqual(expected);
 });
 
-test('a new version of the document keeps version and uids, unless another version is asked for', () => {
+test('a new version of the document keeps version and uids, unless another version is requested', () => {
   const [first, second] = [plan({ 'GET /a': 'x' }), plan({ 'GET /a': 'y' }, '2.0')];
   expect(keepUids(second, registered(first))).toMatchObject({ version: 'v1', intents: [{ intent_uid: 'things.example:x:v1' }] });
   expect(keepUids(second, registered(first), 'v2')).toMatchObject({ version: 'v2', intents: [{ intent_uid: 'things.example:y:v2' }] });
@@ -86,7 +86,7 @@ test.each<[string, registered: string[], document: string, expected: string]>([
   ]);
 });
 
-test('what differs only in its origin keeps its own uid; an API that has moved keeps its uids', () => {
+test('operations that differ only in their origin keep their own uids; an API that has moved keeps its uids', () => {
   const [here, there] = ['https://things.example', 'https://files.things.example'];
   const at = (origin: string, slug: string) => {
     const [intent] = plan({ 'GET /a': slug }).intents;
@@ -107,7 +107,7 @@ test('what differs only in its origin keeps its own uid; an API that has moved k
   expect(uidsOf(keepUids(planOf(at(there, 'getThing')), registered(planOf(at(here, 'readThing')))))).toEqual([uid('read-thing')]);
 });
 
-test('of other versions, only older ones are deprecated, and none is removed', () => {
+test('older versions are deprecated, newer ones are not, and none is removed', () => {
   const before = plan({ 'GET /a': 'listA', 'GET /v1/b/{id}': 'readB', 'GET /other': 'other' });
   const [a, b] = before.intents;
   if (!a || !b) throw new TypeError('two are wanted');

@@ -54,7 +54,7 @@ const entriesOf = async (id: string): Promise<LogEntry[]> => {
 };
 
 describe('intents are changed in batches', () => {
-  test('of at most 30, and of no more bytes than the gate takes', async () => {
+  test('of at most 30 intents, within the size limit of the gate', async () => {
     expect(await make(wantedOf('small', many('small', 65)))).toMatchObject({ created: 65, failed: [] });
     expect((await entriesOf('small.example')).map(({ changes }) => changes.length)).toEqual([5, 30, 30]);
     // each of 20 KB
@@ -63,7 +63,7 @@ describe('intents are changed in batches', () => {
     expect((await entriesOf('large.example')).map(({ changes }) => changes.length)).toEqual([1, 12, 12]);
   });
 
-  test('and those that the gate refuses are named, each with its places, beside all others', async () => {
+  test('and refused intents are reported with their issues, while all others are changed', async () => {
     await make(wantedOf('other', [intentAt('other', 1, { intent_uid: 'mixed.example:act-040:v1' })]));
     const intents = many('mixed', 50);
     intents[3] = intentAt('mixed', 3, { endpoint: { method: 'GET', url: 'ftp://x', content_type: 'application/json' } });
@@ -88,7 +88,7 @@ describe('intents are changed in batches', () => {
     });
   });
 
-  test('and as many as a full namespace still takes are made', async () => {
+  test('and a nearly full namespace gets as many as it has room for', async () => {
     const applied = await make(wantedOf('full', many('full', most + 5), 'full.example'));
     expect(applied).toMatchObject({ created: most });
     expect(applied.failed.map(({ message }) => message)).toEqual(
@@ -106,7 +106,7 @@ describe('intents are changed in batches', () => {
     return { ...api, call };
   };
 
-  test('and a request whose answer was lost recognises itself', async () => {
+  test('and a batch whose response was lost is recognised when it is repeated', async () => {
     await make(wantedOf('lost', many('lost', 20)));
     const changed = many('lost', 40, { intent_name: 'Act otherwise' }).slice(10);
     const changes = await compare(wantedOf('lost', changed));
@@ -116,7 +116,7 @@ describe('intents are changed in batches', () => {
     expect(await compare(wantedOf('lost', changed))).toMatchObject({ intents: [], unwanted: [], unchanged: 30 });
   });
 
-  test('and a service whose creation was not confirmed is recognised; one with intents of its own is not', async () => {
+  test('and a service whose creation was not confirmed is recognised, unless it has intents', async () => {
     const wanted = wantedOf('unconfirmed', many('unconfirmed', 2), 'unconfirmed.example');
     const changes = await compare(wanted);
     const api = losing((path) => path === '/api/services');
@@ -128,7 +128,7 @@ describe('intents are changed in batches', () => {
     });
   });
 
-  test('and a new service goes again if all its intents fail, unless it is of someone else or has other intents by then', async () => {
+  test('and a new service is removed if all its intents fail, unless someone else owns it or it has other intents by then', async () => {
     await make(wantedOf('first', [intentAt('first', 1)]));
     const foreign = (name: string) => wantedOf(name, [intentAt(name, 1, { intent_uid: 'first.example:act-001:v1' })]);
     const isThere = async (name: string) => (await findServiceByName(context().api, name)) !== undefined;
@@ -166,7 +166,7 @@ describe('intents are changed in batches', () => {
     expect(await applyWith(interposing('DELETE', /services/, remove), 'gone')).toMatchObject({ service_id: undefined, failed: [{}] });
   });
 
-  test('and nothing is overwritten or removed that somebody has changed since it was compared', async () => {
+  test('and nothing that has changed since the comparison is overwritten or removed', async () => {
     await make(wantedOf('raced', many('raced', 6)));
     const [first, second, third] = many('raced', 6) as [IntentInput, IntentInput, IntentInput];
     const wanted = wantedOf('raced', [
@@ -204,7 +204,7 @@ describe('intents are changed in batches', () => {
 });
 
 describe('the history', () => {
-  test('shows a row for each way in which an entry changed records', async () => {
+  test('shows a row for each kind of change in an entry', async () => {
     const { stdout } = await run(['history', '--id', intentAt('lost', 12).intent_uid]);
     expect(stdout.split('\n').map((row) => row.replace(/^(\d+ +)\S+Z/, '$1'))).toEqual([
       expect.stringMatching(/^\d+ +admin {2}update {2}intent {2}lost\.example:act-012:v1$/),
@@ -216,7 +216,7 @@ describe('the history', () => {
     );
   });
 
-  test('is verified, and an entry that was changed in the table is named', async () => {
+  test('is verified, and an entry that was altered in the table is reported', async () => {
     const verify = async (...words: string[]) => {
       const { code, stdout, stderr } = await run(['history', 'verify', ...words]);
       return [code, stdout, stderr];

@@ -10,7 +10,7 @@ const string: Shape = { kind: 'string' };
 const nothing: Shape = { kind: 'null' };
 const member = (name: string, shape: Shape, isRequired = false) => ({ name, description: undefined, isRequired, shape });
 
-describe('what a schema says to types', () => {
+describe('the type of a schema', () => {
   test.each<[string, unknown, Shape]>([
     ['a type', { type: 'integer', minimum: 1 }, { kind: 'integer' }],
     ['several types', { type: ['string', 'null'] }, { kind: 'union', of: [string, nothing] }],
@@ -35,14 +35,14 @@ describe('what a schema says to types', () => {
     expect(readSchema(schema)).toEqual(shape);
   });
 
-  test('a schema of any depth is read', () => {
+  test('a schema of any depth can be read', () => {
     let deep: object = { type: 'string' };
     for (let depth = 0; depth < 5000; depth++) deep = { type: 'array', items: deep };
     expect(JSON.stringify(readSchema(deep)).match(/list/g)?.length).toBeLessThan(20);
   });
 });
 
-test('a parameter that has kept the schema of its document is what that says', () => {
+test('a parameter with the schema of its document has the type of that schema', () => {
   const schema: NestedSchema = {
     type: 'object',
     properties: { city: { type: 'string' }, lines: { type: 'array', items: { enum: [1, 2] } } },

@@ -155,7 +155,7 @@ await writeFile(join(folder, 'policy.json'), JSON.stringify(makePolicy('{base_ur
 
 const commands: [string, string[]][] = [
   ['import of a document', ['import', 'api.json', '--dry-run', '--verbose', '--namespace', 'x.example']],
-  ['import of a document that is none', ['import', 'broken.yaml', '--dry-run']],
+  ['import of an invalid document', ['import', 'broken.yaml', '--dry-run']],
   ['a file that does not exist', ['apply', `${attack.replaceAll('\0', '')}.yaml`]],
   ['search', ['intents', 'list', 'anything']],
   ['intents of a service', ['intents', 'list', '--service', 's']],
@@ -186,7 +186,7 @@ describe.each([
   // refusals are written in one place, whatever the command
   const used = refuses ? commands.filter(([name]) => ['search', 'an execution', 'the smoke test', 'conformance'].includes(name)) : commands;
 
-  test.each(used)('nothing speaks to the terminal: %s', async (name, words) => {
+  test.each(used)('no output controls the terminal: %s', async (name, words) => {
     for (const more of [[], ['--json']]) {
       const address = ['smoke', 'conform'].includes(words[0] ?? '') ? [url] : ['--url', url];
       const { stdout, stderr } = await run([...words, ...address, ...(words[0] === 'smoke' ? [] : more)]);

@@ -38,7 +38,7 @@ const login = () => {
   return ['--url', gate, 'login', ...pool, '--username', 'admin', '--password-stdin'];
 };
 
-test('login keeps the tokens in a file that only its owner can read, and prints none of them', async () => {
+test('login stores the tokens in a file that only its owner can read, and prints none of them', async () => {
   const { run, home } = await openCommandLine(folder);
   expect(await run(login(), 'wrong')).toEqual({
     code: 4,
@@ -105,7 +105,7 @@ describe('a pool that requires a second factor', () => {
     return { steps, identity: { region: 'eu-west-1', client_id: 'client', endpoint, username: 'ada' }, stop: () => close(server) };
   }
 
-  test('enrols it at the first sign-in, with an address that authenticators read', async () => {
+  test('enrols it at the first sign-in, with an address for authenticator apps', async () => {
     const pool = await startPool();
     const enrol = async (uri: string) => {
       const { protocol, host, pathname, searchParams } = new URL(uri);

@@ -65,7 +65,7 @@ test.each([
   });
 });
 
-test('what depends on parameters is unknown, and what cannot be read is counted', async () => {
+test('decisions that depend on parameters are unknown, and unreadable lines are counted', async () => {
   const file = write([...six.map((one) => JSON.stringify(one)), '{"message":"executed"}', '{"message":"executed","execu'].join('\n'));
   expect(await run(['policy', 'try', noRefunds, '--log', file, '--json'])).toMatchObject({
     code: 0,
@@ -75,7 +75,7 @@ test('what depends on parameters is unknown, and what cannot be read is counted'
   expect((await run(['policy', 'try', noRefunds, '--log', file])).stdout).toContain('unknown: 6 calls (the amount was not recorded)');
 });
 
-test('rules that are assigned to agents are tried on theirs, and a domain that was not recorded is unknown', async () => {
+test('assigned rules are tried on their agents only, and a domain that was not recorded is unknown', async () => {
   const policy = join(folder, 'assigned.json');
   const target = '{base_url}/api/intents';
   const assigned = (assignee: string) => ({ target, action: 'execute', assignee });

@@ -42,7 +42,7 @@ test('a misspelt prohibition is an error, and so is an intent that does not exis
   });
 });
 
-test('a call is explained: which rules decide, and why', async () => {
+test('a call is explained by the rules that decide, with reasons', async () => {
   const words = ['policy', 'explain', 'payments.example:refund:v1', '--file', sample('no-large-refunds'), '--param'];
   expect(await run([...words, 'amount=500'])).toEqual({
     code: 0,
@@ -103,7 +103,7 @@ test('the rules of an agent are listed and explained by any of its names', async
   }
 });
 
-test('a change is told by the intents of a registry', async () => {
+test('a change is described by the affected intents of a registry', async () => {
   const samples = join(folder, 'registry.json');
   const intents = [intentOf('world.example:get-country:v1'), intentOf('payments.example:transfer:v1')];
   writeFileSync(samples, JSON.stringify({ registry: 1, services: [{ ...serviceNamed('World'), intents }] }));
@@ -122,7 +122,7 @@ test('a change is told by the intents of a registry', async () => {
   });
 });
 
-test('what a file says without effect is told, and what cannot be kept is refused with its places', async () => {
+test('rules without effect are reported, and unenforceable ones are refused with their places', async () => {
   expect(await run(['policy', 'show', sample('all-but-one')])).toMatchObject({
     code: 0,
     stderr: `Warning: /permission/1 allows nothing, because /prohibition/0 prohibits all of it: You may execute the intent payments.example:transfer:v1, at most 5 times a day.\n${unchecked}`,

@@ -73,7 +73,7 @@ describe('import', () => {
   ];
   const uids = [...slugs, 'put-orders-by-order-id', 'upload-photo'].map((slug) => `${namespace}:${slug}:v2`);
 
-  test('shows first, then registers, and the second time changes nothing', async () => {
+  test('shows the changes, then makes them, and changes nothing the second time', async () => {
     const shown = await importBakery('--dry-run');
     expect(shown).toMatchObject({ service_id: null, service: { change: 'create' }, create: uids, update: [], extra: [], unchanged: 0 });
     expect(shown.skipped).toHaveLength(1);
@@ -87,7 +87,7 @@ describe('import', () => {
     expect(again.applied).toEqual({ service_id: applied.service_id, created: 0, updated: 0, removed: 0, failed: [] });
   });
 
-  test('changes what has changed, and removes only with --prune', async () => {
+  test('updates what has changed, and removes only with --prune', async () => {
     const document = parse(await readFile(join(documents, 'bakery.yaml'), 'utf8'));
     document.paths['/orders'].get.summary = 'List all orders';
     delete document.paths['/payments'];
@@ -111,7 +111,7 @@ describe('import', () => {
     expect(JSON.parse((await run([...words, '--prune', '--yes'])).stdout).applied).toMatchObject({ updated: 1, removed: 1, failed: [] });
   });
 
-  test('does not take the intents of another service', async () => {
+  test('does not take over intents of another service', async () => {
     const file = await writeDocument('rival', '2', ['newOne', 'createOrder']);
     const { service_id } = await createService('Rival', 'https://rival.example', 'Another');
     const words = ['import', file, '--namespace', namespace, '--service', service_id];
@@ -138,21 +138,21 @@ describe('import', () => {
   const notRead =
     'The document refers to a file that was not read: ./other.yaml. Import the folder that contains all parts, or give that folder with --with.\n';
 
-  test('registers nothing of a document that has nothing to take', async () => {
+  test('registers nothing if no operation can be imported', async () => {
     const { code, stdout, stderr } = await run(['import', await writeDocument('hollow', '1', [], 3)]);
     expect([code, stderr]).toEqual([1, `${notRead}No operation in the document can be imported, so nothing was registered.\n`]);
     expect(stdout).toMatch(/^Skipped:\n {2}GET \/unfit\/0 cannot be read: the reference points to another file, which was not read: /);
     await createService('hollow', 'https://hollow.example', 'x');
   });
 
-  test('ends with 1 if it leaves out more than it takes', async () => {
+  test('exits with 1 if it skips more operations than it imports', async () => {
     const { code, stdout, stderr } = await run(['import', await writeDocument('half', '1', ['a', 'b'], 3)]);
     expect([code, stderr]).toEqual([1, `${notRead}More operations were skipped (3) than imported (2). The reasons are listed above.\n`]);
     expect(stdout).toContain('half: 2 created, 0 changed, 0 removed\n');
     expect((await run(['import', await writeDocument('even', '1', ['a', 'b'], 2)])).code).toBe(0);
   });
 
-  test('keeps the version of what is registered, unless told otherwise', async () => {
+  test('keeps the registered version, unless another one is requested', async () => {
     await succeed('import', await writeDocument('releases', '1.9', ['a', 'b']));
     const next = await writeDocument('releases', '2.0', ['a', 'c']);
     const kept = await succeed('import', next);
@@ -171,7 +171,7 @@ describe('import', () => {
     });
   });
 
-  test('names what is no longer in the document, before and after, and keeps older versions that have a successor', async () => {
+  test('lists intents that are no longer in the document, before and after, and keeps older versions with a successor', async () => {
     await succeed('import', await writeDocument('gone', '1', ['a', 'b', 'c']));
     await succeed('import', await writeDocument('gone', '2', ['a']), '--intent-version', 'v2');
     const document = await writeDocument('gone', '2', ['a']);
@@ -191,7 +191,7 @@ describe('import', () => {
     expect((await succeedJson('intents', 'show', 'gone.example:a:v1')).deprecated).toBe(false);
   });
 
-  test('takes a folder, and lists the files that it reads', async () => {
+  test('accepts a folder, and lists the files that it reads', async () => {
     const api = join(folder, 'in-parts');
     await mkdir(api);
     const paths = { '/a': { $ref: './a.json' }, '/b': { $ref: './b.json' } };
@@ -205,7 +205,7 @@ describe('import', () => {
     expect((await run(['import', join(api, 'openapi.json'), '--dry-run', '--json'])).code).toBe(1);
   });
 
-  test('keeps what people have set and the document leaves open, and says so', async () => {
+  test('keeps and reports values set by hand that the document leaves open', async () => {
     const file = await writeDocument('by-hand', '1', ['a', 'b']);
     const { applied } = await succeedJson('import', file);
     const edit = async (noun: string, id: string, members: object) => {
@@ -226,7 +226,7 @@ describe('import', () => {
     expect(await succeed('import', file)).toContain(told);
   });
 
-  test('takes no service of the same host for its own that has a few of its uids', async () => {
+  test('does not mistake a service at the same host with a few of its uids for its own', async () => {
     const orders = await writeDocument('orders', '1', ['status', 'a', 'b', 'c']);
     const first = await succeedJson('import', orders, '--namespace', 'shared.example');
     const billing = await writeDocument('billing', '1', ['status', 'd', 'e', 'f']);
@@ -244,7 +244,7 @@ describe('import', () => {
     expect(await succeedJson('import', orders, '--namespace', 'shared.example', '--dry-run')).toMatchObject({ service_id: null });
   });
 
-  test('takes no other API for its own that has the same title', async () => {
+  test('does not mistake another API with the same title for its own', async () => {
     const titled = async (name: string, slugs: string[]) => {
       const file = await writeDocument(name, '1', slugs);
       await rewrite(file, (text) => text.replace(`"title":"${name}"`, '"title":"FastAPI"'));
@@ -264,7 +264,7 @@ describe('import', () => {
     expect(moved).toMatchObject({ service_id: id, create: ['shop.example:e:v1'], extra: ['shop.example:b:v1'] });
   });
 
-  test('sets header fields for the service, keeps those that it has, and names the command for the credential', async () => {
+  test('sets header fields for the service, keeps existing ones, and prints the command for the credential', async () => {
     const parameters = ['Api-Version', 'X-Trace', 'token'].map((name) => ({ name, in: 'header', schema: { type: 'string' } }));
     const paths = { '/a': { get: { operationId: 'a', parameters, responses } } };
     const key = { type: 'apiKey', in: 'query', name: 'key' };
@@ -290,7 +290,7 @@ describe('import', () => {
     ]);
   });
 
-  test('reads stdin, and an address only under the rules of egress', async () => {
+  test('reads stdin, and addresses that the egress rules allow', async () => {
     const document = await readFile(join(documents, 'warehouse.yaml'), 'utf8');
     const { address, stop } = await serve((_, response) => response.end(document));
     try {
@@ -310,7 +310,7 @@ describe('import', () => {
 });
 
 describe('registry as code', () => {
-  test('an exported file shows no drift; a changed one does, until it is applied', async () => {
+  test('an exported file shows no drift; an edited one does until it is applied', async () => {
     const file = join(folder, 'registry.yaml');
     await succeed('export', '--service', 'World facts', '-o', file);
     expect(await run(['diff', file])).toEqual({ code: 0, stdout: 'The registry matches the file.\n', stderr: '' });
@@ -333,7 +333,7 @@ describe('registry as code', () => {
 });
 
 describe('an export', () => {
-  test('that fails leaves the file that was there', async () => {
+  test('that fails leaves the existing file unchanged', async () => {
     const file = join(folder, 'kept.yaml');
     await succeed('export', '--service', 'World facts', '-o', file);
     const before = await readFile(file, 'utf8');
@@ -346,7 +346,7 @@ describe('an export', () => {
     });
   });
 
-  test('into a folder has a file for each service, which diff and apply read as one registry', async () => {
+  test('into a folder writes a file for each service, which diff and apply read as one registry', async () => {
     const files = join(folder, 'services');
     const services = ['World facts', 'even'].flatMap((name) => ['--service', name]);
     await succeed('export', ...services, '--folder', files);
@@ -361,7 +361,7 @@ describe('an export', () => {
 });
 
 describe('drafts and changes', () => {
-  test('a draft is in a registry file, is compared and published, and all of it is in the history', async () => {
+  test('a draft can be applied, compared and published, and the history shows every change', async () => {
     const service = {
       service_name: 'Drafted',
       service_url: 'https://draft.example',
@@ -415,7 +415,7 @@ describe('services and intents', () => {
     expect(await run(['intents', 'show', 'hand.example:act:v1'])).toMatchObject({ code: 1, stderr: expect.stringMatching(/^NOT_FOUND: /) });
   });
 
-  test('a service is paused and resumed; a file that says nothing of it does not resume it', async () => {
+  test('a service is paused and resumed; a file that does not mention the pause does not resume it', async () => {
     const file = await writeTo('paused.json', {
       registry: 1,
       services: [{ service_name: 'Pausable', service_url: 'https://pause.example', description: 'Pauses', intents: [] }],
@@ -442,7 +442,7 @@ describe('services and intents', () => {
     await succeed('services', 'delete', service_id, '--yes');
   });
 
-  test('what the gate refuses is shown with every place', async () => {
+  test('a refusal is shown with every issue', async () => {
     const file = await writeTo(
       'wrong.yaml',
       'intent_uid: wrong.example:act:v1\nintent_name: Act\ndescription: Acts\ninput_parameters: [{ name: a, type: string, pattern: (a }]\noutput_parameters: []\nendpoint: ftp://x\n',
@@ -453,7 +453,7 @@ describe('services and intents', () => {
     expect(stderr).toContain('\n  /endpoint/url must begin with https://');
   });
 
-  test('a uid that does not exist is answered with the nearest', async () => {
+  test('an unknown uid is answered with the nearest ones', async () => {
     expect(await run(['intents', 'show', 'world.example:get-contry:v1'])).toEqual({
       code: 1,
       stdout: '',
@@ -514,14 +514,14 @@ describe('credentials of services', () => {
     expect(stderr).not.toContain(secret);
   });
 
-  test('are not shown to somebody who is no admin', async () => {
+  test('are shown to admins only', async () => {
     expect(await stranger.run(['services', 'credential', 'show', 'World facts'])).toMatchObject({
       code: 4,
       stderr: expect.stringContaining("The gate does not accept the token as an admin's. Sign in with: npx intent-gate login\n"),
     });
   });
 
-  test('are asked for at the end of an import, with the command, and other origins are noted', async () => {
+  test('are requested at the end of an import, with the command, and other origins are noted', async () => {
     const away = { operationId: 'away', servers: [{ url: 'https://away.example' }], responses };
     const paths = { '/a': { get: { operationId: 'home', responses } }, '/b': { get: away } };
     const document = documentOf('Keyed', 'https://keyed.example', paths, requiring({ type: 'apiKey', in: 'query', name: 'appid' }));
@@ -584,7 +584,7 @@ describe('credentials on this machine', () => {
     expect(seen).toEqual([header]);
   });
 
-  test('are refused if they cannot be, and warned of if no service would take them', async () => {
+  test('are refused if invalid, with a warning if most services would not accept them', async () => {
     const { set } = await pasted({ type: 'http', scheme: 'basic' }, 'no password\n');
     expect(set).toMatchObject({ code: 3, stdout: '', stderr: '--basic needs a name and a password, separated by a colon.\n' });
     const credential = ['services', 'credential', 'set', 'World facts'];
@@ -604,7 +604,7 @@ describe('credentials on this machine', () => {
   });
 });
 
-describe('what a person does', () => {
+describe('in a terminal', () => {
   test.each<[string[]]>([[['--help']], [['services', 'list']], [['export']]])(
     'closing the pipe that %j writes to is no error',
     async (words) => {
@@ -614,19 +614,19 @@ describe('what a person does', () => {
     },
   );
 
-  test('a command whose output nobody reads does its work', async () => {
+  test('a command whose output is not read does its work', async () => {
     const words = ['import', join(documents, 'bakery.yaml'), '--namespace', 'unread.example', '--name', 'Unread', '--verbose'];
     expect((await runAlone(words, '', true)).code).toBe(0);
     await succeed('services', 'delete', 'Unread', '--yes');
   });
 
-  test('a full disk ends a command with 1', async () => {
+  test('a full disk makes a command exit with 1', async () => {
     const { runScript } = await openCommandLine(folder);
     const stderr = expect.stringMatching(/(^|\n)The output could not be written: ENOSPC: .*\n$/);
     expect(await runScript('npx intent-gate --help > /dev/full')).toEqual({ code: 1, stdout: '', stderr });
   });
 
-  test('blocking an id that no agent has says so, and needs --yes', async () => {
+  test('blocking an unknown id says so, and needs --yes', async () => {
     const words = ['agents', 'block', 'nobody-like-this', '--reason', 'misspelt'];
     expect(await run(words)).toEqual({
       code: 1,
@@ -638,7 +638,7 @@ describe('what a person does', () => {
     await succeed('agents', 'unblock', 'nobody-like-this');
   });
 
-  test('what "show --json" prints is what "update" takes', async () => {
+  test('"update" accepts the output of "show --json"', async () => {
     const uid = 'world.example:get-country:v1';
     for (const [noun, id] of [
       ['intents', uid],
@@ -703,7 +703,7 @@ describe('what a person does', () => {
   );
 });
 
-test('"try" hands on every digit', async () => {
+test('"try" keeps every digit', async () => {
   const asked: string[] = [];
   const { address, stop } = await serve((request, response) => {
     asked.push(request.url ?? '');
@@ -743,7 +743,7 @@ describe('try', () => {
     expect(stderr).toContain('There is no terminal for a prompt. Use --accept-policy to accept the policy.\n');
   });
 
-  test('signs for the address that it was given, and for no other that the gate may name', async () => {
+  test('signs only for the address that it was given, whatever the gate claims', async () => {
     const { code, stderr } = await run([...words, '--accept-policy', '--public-url', 'https://gate.example']);
     expect(code).toBe(3);
     expect(stderr).toBe(
@@ -784,7 +784,7 @@ describe('without an address', () => {
     expect(shown).toEqual({ code: 0, stderr: '', stdout: expect.stringContaining('"service_id"') });
   });
 
-  test('of two gates none is, and both are named; nor is there one for somebody who is not signed in', async () => {
+  test('with two gates there is no default, and both are named; nor is there one without a login', async () => {
     const other = 'https://gate.example';
     await writeFile(
       join(home, 'sessions.json'),
@@ -799,7 +799,7 @@ describe('without an address', () => {
     expect(await runElsewhere(['services', 'list'], nobody)).toEqual({ code: 3, stdout: '', stderr: `No gate selected. ${advice}` });
   });
 
-  describe('or with one, the names in a policy are looked up in the gate that is meant', () => {
+  describe('or with one, the names in a policy are looked up in the selected gate', () => {
     const target = '{base_url}/api/intents';
     const policy = {
       permission: [{ target, action: 'execute' }],
@@ -827,7 +827,7 @@ describe('without an address', () => {
       });
     });
 
-    test('a gate that was named has to answer, one that was not named does not', async () => {
+    test('a gate that was named must answer; the default one need not', async () => {
       const file = fileURLToPath(new URL('../../../policy.json', import.meta.url));
       await writeFile(join(home, 'sessions.json'), JSON.stringify({ 'http://127.0.0.1:9': { kind: 'local', stack_file: 'none' } }));
       const unchecked = 'The names in the policy were not checked. Give a gate with --url, or a registry file with --registry.\n';
@@ -842,18 +842,18 @@ describe('without an address', () => {
 
 describe('everything else', () => {
   test.each([
-    ['a command that there is not', ['nonsense'], 3, "error: unknown command 'nonsense'"],
-    ['an option that there is not', ['diff', 'x', '--nonsense'], 3, "error: unknown option '--nonsense'"],
-    ['a file that there is not', ['diff', 'none.yaml'], 3, 'The file none.yaml does not exist.'],
+    ['an unknown command', ['nonsense'], 3, "error: unknown command 'nonsense'"],
+    ['an unknown option', ['diff', 'x', '--nonsense'], 3, "error: unknown option '--nonsense'"],
+    ['a missing file', ['diff', 'none.yaml'], 3, 'The file none.yaml does not exist.'],
     ...['lately', '5'].map((since): [string, string[], number, string] => [
-      `the time ${since}, which is none`,
+      `the invalid time ${since}`,
       ['history', '--since', since],
       3,
       '--since takes a duration such as 30m, 12h, 7d or 4w, or a date such as 2027-03-01.',
     ]),
     ['a concurrency of 0', ['diff', 'x', '--concurrency', '0'], 3, '--concurrency must be a whole number from 1 to 64.'],
     [
-      'an address that is none',
+      'an invalid address',
       ['--url', 'nowhere', 'policy', 'show'],
       3,
       'The address of the gate must be an http or https URL, such as https://gate.example.',
@@ -882,7 +882,7 @@ describe('everything else', () => {
       4,
       'You are not signed in to http://127.0.0.1:9. Sign in with: npx intent-gate login --url http://127.0.0.1:9',
     ],
-  ])('%s ends with its code', async (_, words, code, message) => {
+  ])('%s has its exit code', async (_, words, code, message) => {
     const outcome = await run(words);
     expect(outcome).toMatchObject({ code, stdout: '' });
     expect(outcome.stderr.split('\n')[0]).toBe(message);

@@ -63,7 +63,7 @@ Nothing was deployed. Correct the above, then run the command again.
   expect(asked.sort()).toEqual(['/', '/2016-08-19/account-settings', '/account', 'DescribeStacks']);
 });
 
-test('login takes the user pool of the deployment that has the address', async () => {
+test('login uses the user pool of the deployment at the address', async () => {
   const outputs = (stage: string, region: string) => ({
     [`IntentGate-${stage}`]: { ApiUrl: `https://${stage}.example`, UserPoolId: `${region}_1`, AdminClientId: `client-${stage}` },
   });

@@ -52,13 +52,13 @@ beforeEach(() => {
 
 const examine = (wantedPolicy?: string) => examineAdopted(adopt, wantedPolicy, { maxAttempts: 1 });
 
-test('what is complete has no problem, before the deployment and after it', async () => {
+test('complete resources have no problem, before and after the deployment', async () => {
   expect(await examine()).toEqual([]);
   expect(await examine(policyOf(role))).toEqual([]);
   expect(await examineAdopted({}, undefined, {})).toEqual([]);
 });
 
-test('a key that lets the role of the deleted stack sign is told, with the command that changes it', async () => {
+test('a key that lets the role of the deleted stack sign is reported, with the command that corrects it', async () => {
   answers.GetKeyPolicy = { Policy: policyOf('AROAEXAMPLEID') };
   expect(await examine()).toEqual([]);
   expect(await examine(policyOf(role))).toEqual([
@@ -122,7 +122,7 @@ test.each<[string, Record<string, object | undefined>, string[]]>([
   for (const { remedy } of problems) expect(remedy).not.toBe('');
 });
 
-test('the signers of a policy are compared whatever their order', () => {
+test('the signers of a policy are compared in any order', () => {
   const policy = (...signers: string[]) =>
     JSON.stringify({ Statement: [{ Effect: 'Allow', Action: ['kms:Sign'], Principal: { AWS: signers } }] });
   expect(signersOf(policy('b', 'a'))).toBe(signersOf(policy('a', 'b')));

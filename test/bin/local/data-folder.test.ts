@@ -9,7 +9,7 @@ import { makeFolder } from '../../support/folder.ts';
 
 const folder = makeFolder();
 
-test('a folder is for one stack at a time', () => {
+test('only one stack at a time can use a folder', () => {
   const path = join(folder, 'kept');
   const first = openDataFolder(path);
   expect(() => openDataFolder(path)).toThrow(
@@ -19,7 +19,7 @@ test('a folder is for one stack at a time', () => {
   openDataFolder(path).release();
 });
 
-test('scratch folders go: our own at release, those of dead processes at the next start', () => {
+test('scratch folders are deleted: our own on release, those of dead processes at the next start', () => {
   const { pid } = spawnSync(process.execPath, ['--version']);
   const left = join(tmpdir(), `intent-gate-${pid}-left`);
   mkdirSync(left);
@@ -31,7 +31,7 @@ test('scratch folders go: our own at release, those of dead processes at the nex
   expect(existsSync(scratch)).toBe(false);
 });
 
-test('the description of a stack that runs stays; that of one that has ended is replaced', () => {
+test('the description of a running stack is kept; that of a stopped one is replaced', () => {
   const project = process.cwd();
   process.chdir(folder);
   try {

@@ -135,7 +135,7 @@ describe('the event', () => {
     });
   });
 
-  test('names are never prototypes', async () => {
+  test('names cannot reach prototypes', async () => {
     await send({ path: '/items/a?__proto__=1&constructor=2', headers: ['__proto__', 'x'] });
     expect(Object.entries(events[0]?.multiValueQueryStringParameters ?? {})).toEqual([
       ['__proto__', ['1']],
@@ -154,7 +154,7 @@ describe('the event', () => {
   });
 });
 
-describe('what the function answers', () => {
+describe('the response of the function', () => {
   test.each<[string, object, number, object, string]>([
     [
       'its headers',
@@ -225,21 +225,21 @@ describe('compression', () => {
   });
 });
 
-describe('what the gateway answers itself', () => {
+describe('the responses of the gateway itself', () => {
   test.each<[string, Sent, () => unknown, number, string]>([
-    ['a path that is not there', { path: '/other' }, () => ({}), 404, 'MISSING_AUTHENTICATION_TOKEN'],
+    ['an unknown path', { path: '/other' }, () => ({}), 404, 'MISSING_AUTHENTICATION_TOKEN'],
     ['a body beyond 10 MB', { body: `${large}x` }, () => ({}), 413, 'REQUEST_TOO_LARGE'],
     ['headers beyond 10,240 bytes', { headers: ['X', 'x'.repeat(10_240)] }, () => ({}), 431, 'DEFAULT_4XX'],
     [
-      'a media type that the mock does not take',
+      'a media type that the mock does not accept',
       { method: 'PUT', headers: ['Content-Type', 'text/html'], body: 'x' },
       () => ({}),
       415,
       'UNSUPPORTED_MEDIA_TYPE',
     ],
     ['a function that fails', {}, () => Promise.reject(new LambdaFailure('x')), 500, 'DEFAULT_5XX'],
-    ['a function that answers nonsense', {}, () => ({ status: 200 }), 500, 'DEFAULT_5XX'],
-    ['more than can wait', {}, () => Promise.reject(new LambdaThrottled('x')), 429, 'THROTTLED'],
+    ['a function that returns nonsense', {}, () => ({ status: 200 }), 500, 'DEFAULT_5XX'],
+    ['an invocation that found no environment', {}, () => Promise.reject(new LambdaThrottled('x')), 429, 'THROTTLED'],
     ['a function that takes too long', {}, () => Promise.reject(new LambdaTimeout('x')), 504, 'INTEGRATION_TIMEOUT'],
   ])('%s', async (_, sent, behave, status, type) => {
     act = behave;
@@ -268,10 +268,10 @@ describe('what the gateway answers itself', () => {
   });
 });
 
-describe('the hosts that it answers to', () => {
+describe('the hosts that it serves', () => {
   const own = () => gateway.port;
 
-  test('are those of its addresses, which are named', () => {
+  test('are those of its addresses', () => {
     expect(gateway.baseUrls).toEqual(
       ['127.0.0.1', 'localhost', 'gate.test'].map((name) => `http://${name}:${own()}`).concat('http://forwarded.test'),
     );
@@ -329,7 +329,7 @@ describe('the hosts that it answers to', () => {
   test.each([
     ['none', ''],
     ['two', 'Host: 127.0.0.1\r\nHost: evil.example\r\n'],
-  ])('have to be named, and %s is not enough', async (_, lines) => {
+  ])('must be given once, not %s', async (_, lines) => {
     const message = `Send one Host header. For this stack it is 127.0.0.1:${own()}.`;
     expect(await sendRaw(`GET /items/a HTTP/1.1\r\n${lines}\r\n`)).toMatchObject({ status: 400, body: { error: { message } } });
   });
@@ -350,7 +350,7 @@ describe('the hosts that it answers to', () => {
   });
 });
 
-describe('the pages that may change something', () => {
+describe('pages that may make changes', () => {
   const host = () => `localhost:${gateway.port}`;
 
   test.each<[string, () => string[]]>([
@@ -384,18 +384,18 @@ describe('the pages that may change something', () => {
     expect(events).toEqual([]);
   });
 
-  test('all may read what everybody may, and MCP judges by itself', async () => {
+  test('every page may read public data, and MCP makes its own decision', async () => {
     expect((await send({ method: 'GET', headers: ['Origin', 'http://evil.example'] })).status).toBe(405);
     expect((await send({ path: '/mcp', headers: ['Origin', 'null'] })).status).toBe(404);
   });
 });
 
-test('a body of exactly 10 MB and an absolute target are taken', async () => {
+test('a body of exactly 10 MB and an absolute target are accepted', async () => {
   expect((await send({ path: `http://127.0.0.1:${gateway.port}/items/a?x=1`, body: large })).status).toBe(200);
   expect(events[0]).toMatchObject({ path: '/items/a', queryStringParameters: { x: '1' } });
 });
 
-test('requests that come before the stack is ready wait', async () => {
+test('requests that arrive before the stack is ready wait', async () => {
   const { promise, resolve } = Promise.withResolvers<{ definition: ApiDefinition; invoke: () => Promise<string> }>();
   const early = await startGateway({ port: 0, api: promise });
   try {

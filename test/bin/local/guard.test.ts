@@ -75,7 +75,7 @@ describe.each(Object.entries(services))('%s', (_, { running: { endpoint }, ...kn
   const { origin: address, pathname: key } = new URL(endpoint);
   const { status, ...request } = { path: '/', status: 200, ...known };
 
-  test('answers whoever has its key, without letting pages read it', async () => {
+  test('answers programs with its key, without letting pages read the response', async () => {
     const answer = await send({ endpoint, ...request });
     expect(answer.status).toBe(status);
     expect(Object.keys(answer.headers).filter((name) => name.startsWith('access-control'))).toEqual([]);

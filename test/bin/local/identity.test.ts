@@ -53,7 +53,7 @@ test('access tokens verify; only the admin is in the group', async () => {
   expect(user).not.toHaveProperty('cognito:groups');
 });
 
-test('a group that is made by hand, as the guide for operators says, is in the tokens of its members', async () => {
+test('a group created by hand, as in the guide for operators, is in the tokens of its members', async () => {
   const group = { UserPoolId: identity.userPoolId, GroupName: 'admins:pay.example' };
   await client.createGroup(group);
   await client.adminAddUserToGroup({ ...group, Username: 'user' });
@@ -106,7 +106,7 @@ describe('the page', () => {
       }),
     });
 
-  test('leads back with a code, which gives tokens once, to the page of the client alone', async () => {
+  test('redirects to the client with a code, which yields tokens once, and only to the page of the client', async () => {
     const answer = await signIn(identity.adminPassword);
     const location = new URL(answer.headers.get('location') ?? '');
     expect([answer.status, location.origin + location.pathname, location.searchParams.get('state')]).toEqual([
@@ -140,7 +140,7 @@ describe('the page', () => {
     ['another client', { client_id: 'another' }],
     ['another redirect URI', { redirect_uri: 'http://localhost:1/console' }],
     ['no code', { code: '' }],
-  ])('gives nothing for a code with %s, and takes it', async (_, changes) => {
+  ])('refuses a code with %s, and invalidates it', async (_, changes) => {
     const code = codeOf(await signIn(identity.adminPassword));
     expect((await exchange({ code, ...changes })).text).toBe('{"error":"invalid_grant"}');
     expect((await exchange({ code })).status).toBe('code' in changes ? 200 : 400);
@@ -148,15 +148,15 @@ describe('the page', () => {
 
   test.each([
     ['a wrong password', 'wrong', {}],
-    ['a user who is not there', 'wrong', { username: '__proto__' }],
-  ])('says that it does not know %s', async (_, password, at) => {
+    ['an unknown user', 'wrong', { username: '__proto__' }],
+  ])('refuses %s', async (_, password, at) => {
     const { status, text } = await signIn(password, at);
     expect(status).toBe(200);
     expect(text).toContain('<p role="alert">Incorrect username or password.</p>');
   });
 
   test.each([
-    ['a client that is not there', { client_id: 'none' }],
+    ['an unknown client', { client_id: 'none' }],
     ['a redirect URI that is not the client’s', { redirect_uri: 'http://evil.example/' }],
     ['no challenge', { code_challenge: '' }],
     ['a plain challenge', { code_challenge_method: 'plain' }],

@@ -63,7 +63,7 @@ describe('openLambdas', () => {
     expect(new Set(results.map(({ threadId }) => threadId)).size).toBe(2);
   });
 
-  test('a time-out ends the environment, and waiting invocations get another', async () => {
+  test('a timeout ends the environment, and waiting invocations get another one', async () => {
     const lambda = open('if (event.hang) for (;;); return threadId', { timeoutMs: 700, maxOfOne: 1 });
     await lambda.invoke({});
     const [hung, waiting] = await Promise.allSettled([lambda.invoke({ hang: true }), lambda.invoke({})]);
@@ -80,7 +80,7 @@ describe('openLambdas', () => {
       'Error: later',
     ],
     ['exits', 'process.exit(3)', 'an environment of example ended', undefined],
-  ])('a function that %s fails this invocation alone, and its log says why', async (_, body, message, logged) => {
+  ])('a function that %s fails only this invocation, and its log says why', async (_, body, message, logged) => {
     const lines: string[] = [];
     const lambda = open(`if (event.fail) { ${body} } return 'fine'`, { maxOfOne: 1, onLog: (line) => lines.push(line) });
     await expect(lambda.invoke({ fail: true })).rejects.toEqual(new LambdaFailure(message));
@@ -111,7 +111,7 @@ describe('openLambdas', () => {
     expect(new Set(threads).size).toBeGreaterThan(1);
   });
 
-  test('an environment that cannot be started fails its invocation alone', async () => {
+  test('an environment that cannot be started fails only its invocation', async () => {
     const lambda = open('return 1', { maxOfAll: 1, maxOfOne: 1 });
     rmSync(lambda.scratch, { recursive: true });
     for (let attempt = 0; attempt < 2; attempt++) await expect(lambda.invoke({})).rejects.toMatchObject({ code: 'ENOENT' });
@@ -119,13 +119,13 @@ describe('openLambdas', () => {
     expect(await lambda.invoke({})).toBe(1);
   });
 
-  test('invocations are served in the order of their arrival, whichever function they are of', async () => {
+  test('invocations of all functions are served in order of arrival', async () => {
     const lambda = open('await new Promise((resolve) => setTimeout(resolve, 20)); return ++count', { maxOfAll: 1 });
     const counts = await Promise.all(['a', 'a', 'b', 'a'].map((name) => lambda.invoke({}, name)));
     expect(counts).toEqual([1, 2, 1, 1]);
   });
 
-  test('what waits too long is refused, and is not run later', async () => {
+  test('an invocation that waits too long is refused, and is not run later', async () => {
     const lambda = open(
       'globalThis.runs = (globalThis.runs ?? 0) + 1; await new Promise((resolve) => setTimeout(resolve, 300)); return runs',
       {

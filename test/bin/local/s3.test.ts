@@ -41,7 +41,7 @@ test('an object is replaced as a whole, in a file that only its owner can read, 
   expect([statSync(folder).mode & 0o777, statSync(join(folder, files[0] ?? '')).mode & 0o777]).toEqual([0o700, 0o600]);
 });
 
-test('a body that is cut short leaves the object as it was', async () => {
+test('a truncated body leaves the object unchanged', async () => {
   await client.send(new PutObjectCommand({ ...at('cut'), Body: 'one' }));
   const files = readdirSync(folder);
   const { host, port, pathname } = new URL(s3.endpoint);

@@ -31,7 +31,7 @@ afterAll(stop);
 const read = async (SecretId: string, VersionId?: string) =>
   (await client.send(new GetSecretValueCommand({ SecretId, VersionId }))).SecretString;
 
-test('of a secret that is replaced, two versions are kept', async () => {
+test('the two newest versions of a secret are kept', async () => {
   const created = await client.send(new CreateSecretCommand({ Name: 'a/b', SecretString: 'one' }));
   await client.send(new PutSecretValueCommand({ SecretId: 'a/b', SecretString: 'two' }));
   expect(await read('a/b')).toBe('two');

@@ -11,7 +11,7 @@ test('a start names the address with sign-in only if there is one', () => {
   expect(said).toEqual([true, false]);
 });
 
-test('a start says which sentences of the policy have no effect', () => {
+test('a start reports policy rules without effect', () => {
   const base_url = 'http://127.0.0.1:8080';
   const write = jest.spyOn(process.stderr, 'write').mockReturnValue(true);
   showWarnings({ policy_file: 'bin/local/policy.json', base_url });

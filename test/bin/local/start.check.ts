@@ -47,7 +47,7 @@ describe('refuses in one sentence', () => {
   writeFileSync(occupied, '');
 
   test.each<[string, StackOptions, string]>([
-    ['a policy file that is not there', { policyFile: 'none.json' }, `Policy file not found: ${resolve('none.json')}.`],
+    ['a missing policy file', { policyFile: 'none.json' }, `Policy file not found: ${resolve('none.json')}.`],
     [
       'a data folder that cannot be one',
       { dataFolder: occupied },
@@ -62,7 +62,7 @@ describe('refuses in one sentence', () => {
     await expect(startStack(options)).rejects.toEqual(new StartError(sentence));
   });
 
-  test('a taken port', async () => {
+  test('a port in use', async () => {
     const server = createServer();
     const port = await listen(server);
     await expect(startStack({ port })).rejects.toEqual(
@@ -108,7 +108,7 @@ describe('refuses in one sentence', () => {
     expect([output.slice(0, expected.length), complaint, code]).toEqual([expected, '', 0]);
   });
 
-  test('settings that cannot be, all at once', async () => {
+  test('every invalid setting', async () => {
     const child = start(['-c', 'protocol=U I M', '--context', 'agentIds=mine']);
     const [complaint, [code]] = await Promise.all([text(child.stderr), once(child, 'close')]);
     expect(complaint).toBe(

@@ -84,6 +84,9 @@ test('a function that runs on a schedule runs after its batches', async () => {
   ]);
 });
 
-test.each(['executed', '{ $.message = "executed" && $.level = "INFO" }', '{ $.status = 200 }'])('a filter %s is not known', (pattern) => {
-  expect(() => readSubscriptions(templateWith(pattern))).toThrow(/the local stack supports only filter patterns of the form/);
-});
+test.each(['executed', '{ $.message = "executed" && $.level = "INFO" }', '{ $.status = 200 }'])(
+  'a filter %s is not supported',
+  (pattern) => {
+    expect(() => readSubscriptions(templateWith(pattern))).toThrow(/the local stack supports only filter patterns of the form/);
+  },
+);

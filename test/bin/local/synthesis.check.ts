@@ -25,9 +25,9 @@ const digest = (context: Record<string, unknown> = {}) => digestSources(context,
 describe('the digest of the sources', () => {
   test.each<[string, () => void]>([
     ['a function', () => write('functions/core/a.ts', 'changed')],
-    ['what is no TypeScript', () => write('console/reference/page.css', 'changed')],
-    ['a file more', () => write('schemas/new.ts', '')],
-    ['a file less', () => rmSync(join(root, 'console/reference/page.css'))],
+    ['a file other than TypeScript', () => write('console/reference/page.css', 'changed')],
+    ['an additional file', () => write('schemas/new.ts', '')],
+    ['a removed file', () => rmSync(join(root, 'console/reference/page.css'))],
     ['another name', () => [rmSync(join(root, 'functions/core/a.ts')), write('functions/core/b.ts', 'one')]],
     ['text that has moved to the next file', () => [write('functions/core/a.ts', 'on'), write('console/reference/page.css', 'etwo')]],
     ['the lock file', () => write('package-lock.json', '{"a":1}')],
@@ -60,7 +60,7 @@ test('the digest of bundles changes with every file that is read, but not with s
 });
 
 describe('synthesize', () => {
-  test('keeps nothing of refused settings, and lets the next caller in', async () => {
+  test('keeps nothing after refused settings, and releases the lock', async () => {
     await expect(synthesize({ stage: 'Dev' })).rejects.toThrow(/^The settings are not valid:\n {2}stage/);
     // those of the local stack, whose folder other tests have made already
     const context = { ...localContext, policyFile: 'bin/local/policy.json' };

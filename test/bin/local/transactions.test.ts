@@ -81,12 +81,12 @@ test('gives reasons in the order of the actions, and writes nothing', async () =
 });
 
 describe('conflicts', () => {
-  test('of transactions say which item it was, and one of them takes place', async () => {
+  test('of transactions name the item, and one of the transactions succeeds', async () => {
     const outcomes = await untilSome('Conflict', () => [0, 1, 2].map((n) => transact([put(`own ${n}`), { Update: count('head') }])));
     expect(new Set(outcomes)).toEqual(new Set(['done', 'TransactionCanceledException None TransactionConflict']));
   });
 
-  test('are tried again until all writes took place', async () => {
+  test('are retried until all writes have succeeded', async () => {
     const each = 10;
     const writers = Array.from({ length: 8 }, async (_, writer) => {
       for (let n = 0; n < each; n++) {
@@ -105,14 +105,14 @@ describe('conflicts', () => {
 });
 
 describe('tokens', () => {
-  test('let the same transaction take place once', async () => {
+  test('make a repeated transaction take effect once', async () => {
     await transact([{ Update: count('a') }], 'once');
     await transact([{ Update: count('a') }], 'once');
     expect(await read('a')).toMatchObject({ n: 1 });
     expect(await outcomeOf(transact([{ Update: count('b') }], 'once'))).toBe('IdempotentParameterMismatchException');
   });
 
-  test('of a cancelled transaction are free', async () => {
+  test('of a cancelled transaction can be used again', async () => {
     const actions = () => [{ Update: { ...count('a'), ConditionExpression: 'attribute_exists(pk)' } }];
     expect(await outcomeOf(transact(actions(), 'again'))).toMatch('ConditionalCheckFailed');
     await lean.send(new PutCommand({ TableName: activity, Item: at('a') }));
@@ -126,12 +126,12 @@ test.each<[string, Actions, string]>([
   ['100 actions', some(100), 'done'],
   ['101 actions', some(101), 'ValidationException'],
   ['no action', [], 'ValidationException'],
-  ['an action that is none', [{}], 'ValidationException'],
+  ['an invalid action', [{}], 'ValidationException'],
   ['one item twice', [put('a'), { Delete: { TableName: activity, Key: at('a') } }], 'ValidationException'],
   ['more than 4 MB', some(11, { text: 'x'.repeat(390_000) }), 'ValidationException'],
   ['an item of more than 400 KB', some(1, { text: 'x'.repeat(410_000) }), 'ValidationException'],
-  ['a key that is none', [{ Delete: { TableName: activity, Key: { pk: 'AGENT#test' } } }], 'ValidationException'],
-  ['a table that is none', [{ Delete: { TableName: 'none', Key: at('a') } }], 'ResourceNotFoundException'],
+  ['an invalid key', [{ Delete: { TableName: activity, Key: { pk: 'AGENT#test' } } }], 'ValidationException'],
+  ['an unknown table', [{ Delete: { TableName: 'none', Key: at('a') } }], 'ResourceNotFoundException'],
 ])('%s', async (_, actions, outcome) => {
   expect(await outcomeOf(transact(actions))).toBe(outcome);
   if (outcome !== 'done') expect((await table.query(at('').pk)).items).toEqual([]);

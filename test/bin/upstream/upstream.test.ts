@@ -60,7 +60,7 @@ describe('the demo intents', () => {
     }
   });
 
-  test('each have a sample', () => {
+  test('have a sample each', () => {
     expect(Object.keys(samples)).toEqual(intents.map(({ intent_uid }) => intent_uid.replace('world.example:', '')));
   });
 
@@ -69,21 +69,24 @@ describe('the demo intents', () => {
     expect(new Set(reached)).toEqual(new Set(routes.map(({ method, path }) => `${method} ${path}`)));
   });
 
-  test.each(intents.map((intent) => [intent.intent_uid, intent] as const))('%s is answered as it promises', async (uid, intent) => {
-    const [given, expected] = samples[uid.replace('world.example:', '')] ?? [{}, {}];
-    const { values = {}, issues } = compileParameters(intent.input_parameters)(given);
-    expect(issues).toBeUndefined();
-    const request = buildRequest(intent, values);
-    const { status, body } = await send(request.method, request.url.replace(origin, ''), request.body?.toString(), request.contentType);
-    expect(status).toBe(200);
-    const answer = Array.isArray(body) ? { [intent.output_parameters[0]?.name ?? '']: body } : body;
-    expect(answer).toMatchObject(expected);
-    expect(checkOutput(intent.output_parameters, answer as object)).toEqual([]);
-  });
+  test.each(intents.map((intent) => [intent.intent_uid, intent] as const))(
+    'the answer of %s matches its description',
+    async (uid, intent) => {
+      const [given, expected] = samples[uid.replace('world.example:', '')] ?? [{}, {}];
+      const { values = {}, issues } = compileParameters(intent.input_parameters)(given);
+      expect(issues).toBeUndefined();
+      const request = buildRequest(intent, values);
+      const { status, body } = await send(request.method, request.url.replace(origin, ''), request.body?.toString(), request.contentType);
+      expect(status).toBe(200);
+      const answer = Array.isArray(body) ? { [intent.output_parameters[0]?.name ?? '']: body } : body;
+      expect(answer).toMatchObject(expected);
+      expect(checkOutput(intent.output_parameters, answer as object)).toEqual([]);
+    },
+  );
 });
 
 describe('the demo upstream', () => {
-  test('knows summer time', async () => {
+  test('takes daylight saving time into account', async () => {
     const twice = { local_time: '2027-10-31T02:30', from_time_zone: 'Europe/Berlin', to_time_zones: ['UTC'] };
     expect(await post('/time/convert-local', twice)).toMatchObject({
       status: 200,

@@ -79,7 +79,7 @@ const writtenQuery = [
 const json = 'application/json';
 const form = 'application/x-www-form-urlencoded';
 
-describe('a call is what the document prescribes', () => {
+describe('a call matches the document', () => {
   test.each<[slug: string, parameters: Record<string, unknown>, method: string, url: string, contentType?: string, body?: string]>([
     ['path', { id: 'a/b ?', ids: ['x', 'y,z'] }, 'GET', '/v1/path/a%2Fb%20%3F/x,y%2Cz/end.json'],
     ['query-of-get', everything, 'GET', `/v1/query?${writtenQuery}`],
@@ -141,13 +141,13 @@ describe('a call is what the document prescribes', () => {
     if (body !== '') expect(headers['content-length']).toBe(String(Buffer.byteLength(body)));
   });
 
-  test('header fields, and none of the credential', async () => {
+  test('header fields, except that of the credential', async () => {
     const { headers } = await execute('header', { 'X-Tenant': 'acme', 'X-Count': 2, 'X-Tags': 'a,b' });
     expect(headers).toMatchObject({ 'x-tenant': 'acme', 'x-count': '2', 'x-tags': 'a,b', 'api-version': '2024-01' });
     expect(headers).not.toHaveProperty('authorization');
   });
 
-  test('a multipart form as a reader of forms reads it', async () => {
+  test('a multipart form that a form parser can read', async () => {
     const file = Buffer.from('é\0\r\n').toString('base64');
     const typed = { photo: file, notes: file, pages: ['<a/>', '<b/>'], shape: { lat: 2 } };
     const { headers, body } = await execute('multipart', { title: 'a "b"\r\n--c', tags: ['x', 'y'], meta: { lat: 1 }, file, ...typed });
@@ -184,7 +184,7 @@ describe('a call is what the document prescribes', () => {
     });
   });
 
-  test('bytes as they are', async () => {
+  test('bytes unchanged', async () => {
     expect(await execute('upload', { body: Buffer.from('é\0').toString('base64') })).toMatchObject({
       headers: { 'content-type': 'image/png', 'content-length': '3' },
       body: 'é\0',

@@ -88,7 +88,7 @@ paths:
     expect(notes).toEqual([]);
   });
 
-  test('a version and the default of an address are taken as they are written', () => {
+  test('a version and the default in an address are taken as written', () => {
     const { intent } = planOf('{ type: string }');
     expect(intent).toMatchObject({ intent_uid: 'amounts.example:a:v2', endpoint: { url: 'https://amounts.example/2.10/a' } });
   });

@@ -410,7 +410,7 @@ describe('naming', () => {
     expect(intents.map(({ description }) => description)).toEqual(intents.map(({ intent_name }) => intent_name));
   });
 
-  test('a description loses the marks of HTML and Markdown', () => {
+  test('a description loses HTML and Markdown markup', () => {
     const description =
       '<p>Lists <a href="https://a.example">orders</a>:</p><ul><li>open</li><li>**done**</li></ul><br/>\n```\na &amp; b\n```';
     expect(planOperation({ description }).intents[0]?.description).toBe('Lists orders:\n\n- open\n- done\n\na & b');
@@ -451,13 +451,13 @@ describe('headers', () => {
     expect(planHeaders(parameters, parameters, [])()).toMatchObject({ headers: { 'X-Version': value }, inputs: [[], [], []] });
   });
 
-  test('values that differ, or that few operations have, are the defaults of inputs', () => {
+  test('different values, or values of few operations, become defaults of inputs', () => {
     const input = (value: string) => ({ name: 'Api-Version', type: 'string', required: true, default: value, in: 'header' });
     expect(planHeaders([version('1')], [version('2')])()).toMatchObject({ headers: undefined, inputs: [[input('1')], [input('2')]] });
     expect(planHeaders([version('1')], [], [])()).toMatchObject({ headers: undefined, inputs: [[input('1')], [], []] });
   });
 
-  test('what the admin gives wins', () => {
+  test('values of the admin take precedence', () => {
     const planned = planHeaders([version('1'), header('X-Debug')], [version('2')]);
     expect(planned({ headers: { 'api-version': '3' }, ignoreHeaders: ['x-debug'] })).toMatchObject({
       headers: { 'api-version': '3' },
@@ -475,7 +475,7 @@ describe('headers', () => {
     expect(notes[0]?.note).toBe(`the header ${name} was left out: it is the service's credential, which the gate adds to its calls`);
   });
 
-  test.each(['X-Request-Id', 'traceparent', 'TraceState'])('%s, which the gate sends, is no input', (name) => {
+  test.each(['X-Request-Id', 'traceparent', 'TraceState'])('%s, which the gate sends itself, is not an input', (name) => {
     expect(planHeaders([header(name, text, { required: true })])()).toMatchObject({ inputs: [[]], notes: [], skipped: [] });
   });
 
@@ -490,7 +490,7 @@ describe('headers', () => {
   });
 });
 
-test('an operation that is a reference is the one that it refers to', () => {
+test('an operation that is a reference is resolved', () => {
   const act = { get: operation({ summary: 'Do it', parameters: [query('a')] }) };
   const item = { $ref: '#/components/pathItems/Act', post: { $ref: '#/x-operations/act' } };
   const more = { components: { pathItems: { Act: act } }, 'x-operations': { act: operation({ operationId: 'act2', summary: 'Do that' }) } };
@@ -503,7 +503,7 @@ test('an operation that is a reference is the one that it refers to', () => {
 });
 
 describe('OpenAPI 3.2', () => {
-  test('is read as 3.1, and its further methods are named', () => {
+  test('is read as 3.1, and its additional methods are skipped by name', () => {
     const item = { get: operation(), query: operation(), additionalOperations: { COPY: operation() } };
     const { intents, skipped, notes } = plan({ ...document({ '/things': item }), openapi: '3.2.0' });
     expect(intents).toHaveLength(1);
@@ -524,7 +524,7 @@ describe('OpenAPI 3.2', () => {
   });
 });
 
-describe('an operation that leads to another origin than the service', () => {
+describe('an operation at another origin than the service', () => {
   const reason = (origin: string, home = 'https://things.example') =>
     `is at ${origin}, but the service is at ${home}; --allow-origin ${origin} imports it anyway`;
   const elsewhere = (url: string, options?: Partial<ImportOptions>) => planOperation({ servers: [{ url }] }, options);
@@ -538,17 +538,17 @@ describe('an operation that leads to another origin than the service', () => {
     expect(elsewhere(url)).toMatchObject({ intents: [], skipped: skippedFor(reason(origin)) });
   });
 
-  test('is imported if the origin is allowed, or only spelt otherwise', () => {
+  test('is imported if the origin is allowed, or only spelt differently', () => {
     expect(elsewhere('https://evil.example/v1', { allowedOrigins: ['https://evil.example'] }).intents).toHaveLength(1);
     expect(elsewhere('https://THINGS.example:443/v2').intents).toHaveLength(1);
   });
 
-  test('is told from that of the service that is imported into', () => {
+  test('is compared with the service that is imported into', () => {
     const { skipped } = planOperation({}, { serviceUrl: 'https://www.example' });
     expect(skipped).toEqual(skippedFor(reason('https://things.example', 'https://www.example')));
   });
 
-  test('is skipped in a service description, too', () => {
+  test('is also skipped in a service description', () => {
     const intent = (slug: string, endpoint: string) => ({
       intent_uid: `things.example:${slug}:v1`,
       intent_name: 'Act',
@@ -564,7 +564,7 @@ describe('an operation that leads to another origin than the service', () => {
   });
 });
 
-describe('a service description as others write it', () => {
+describe('a service description in a different spelling', () => {
   const info = { name: 'Shop', description: 'Sells things', service_url: 'https://shop.example' };
   const search = {
     intent_uid: 'shop.example:SearchProducts:v1',
@@ -578,7 +578,7 @@ describe('a service description as others write it', () => {
     price: '0.01 USD',
   };
 
-  test('has slugs in kebab-case, and loses what the registry has no place for, with a note for each', () => {
+  test('gets slugs in kebab-case, and loses what the registry does not store, with a note for each', () => {
     const { intents, skipped, notes } = plan({
       'service-info': info,
       intents: [search],
@@ -646,7 +646,7 @@ describe('a service description as others write it', () => {
     ]);
   });
 
-  test('may call its members otherwise, and say nothing of answers', () => {
+  test('may use other member names, and omit responses', () => {
     const { intent_name: name, input_parameters, output_parameters: _, rate_limit, price, ...rest } = search;
     const { intents, notes } = plan({
       service_info: info,
@@ -684,7 +684,7 @@ describe('a service description as others write it', () => {
     expect(notes.filter(({ path }) => path === note.path)).toEqual(isTaken ? expect.arrayContaining([note]) : []);
   });
 
-  test('may come from another gate: places are percent-encoded there', () => {
+  test('may come from another gate, which percent-encodes path variables', () => {
     const inputs = [{ name: 'id', type: 'string', required: true }];
     const intent = { ...search, intent_uid: 'shop.example:get:v1', input_parameters: inputs, version: '1.0' };
     const { intents, notes } = plan({
@@ -696,7 +696,7 @@ describe('a service description as others write it', () => {
     expect(notes).toContainEqual({ path: '/intents/0/version', note: 'the version was left out: it is that of the intent_uid' });
   });
 
-  test('is skipped in part: two slugs that become one, and what has no address', () => {
+  test('is imported in part: colliding slugs and intents without an address are skipped', () => {
     const { intents, skipped, notes } = plan({
       'service-info': info,
       intents: [search, { ...search, intent_uid: 'shop.example:search_products:v1' }, { ...search, endpoint: undefined }],
@@ -737,7 +737,7 @@ describe('a service description as others write it', () => {
     expect(intents).toHaveLength(1);
   });
 
-  test('names what callers prove themselves by', () => {
+  test('lists the credentials that the API requires', () => {
     const security = { supported_auth_methods: ['jwt', 'oauth2'] };
     expect(plan({ service: info, security, intents: [search] }).credentials).toEqual(['jwt', 'oauth2']);
   });
@@ -788,7 +788,7 @@ test('relative servers are relative to the address of the document', () => {
   expect(service.service_url).toBe('https://docs.example/v2');
 });
 
-describe('a document that nothing can be planned from', () => {
+describe('a document that cannot be imported', () => {
   const noAddress =
     'The document does not give the absolute address of the API. Give it with --base-url, for example https://api.example.com/v1.';
   const unknown =

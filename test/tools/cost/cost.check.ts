@@ -12,12 +12,12 @@ const deploymentOf = (settings: Record<string, unknown> = {}) => readDeployment(
 
 const standard = deploymentOf();
 
-test('docs/cost.md is that of the default settings: npm run cost -- --write', () => {
+test('docs/cost.md is up to date (npm run cost -- --write)', () => {
   expect(readFileSync('docs/cost.md', 'utf8')).toBe(renderPage(standard));
 });
 
 describe('a deployment', () => {
-  test('is read with all that costs by itself', () => {
+  test('is read with everything that has a fixed cost', () => {
     expect(standard).toMatchObject({
       // of PATs, of calls, and two of receipts
       keys: 4,
@@ -79,7 +79,7 @@ describe('the estimate', () => {
     expect(estimate(standard, executions)['X-Ray']).toBeCloseTo(expected, 2);
   });
 
-  test('of writes counts the ids that are written down', () => {
+  test('of writes includes recorded ids', () => {
     const more = (change: object) => {
       const [before, after] = [standard, { ...standard, ...change }].map((one) => estimate(one, 1_000_000)['DynamoDB, requests'] ?? 0);
       return Number(((after ?? 0) - (before ?? 0)).toFixed(2));
@@ -88,7 +88,7 @@ describe('the estimate', () => {
     expect([more({ isProofRequired: true }), more({ isFreshRequired: true })]).toEqual([0.64, 0.01]);
   });
 
-  test('of counting is a few writes for each execution, fewer the more there are', () => {
+  test('of counting is a few writes per execution, fewer the more there are', () => {
     const costAt = (executions: number) => estimate(standard, executions)['Usage: counting executions'] ?? 0;
     const idle = costAt(0);
     expect(idle).toBeLessThan(0.15);
@@ -135,7 +135,7 @@ describe('npm run cost', () => {
     expect({ status, stdout, stderr }).toEqual({ status: 1, stdout: '', stderr: complaint });
   });
 
-  test('says which settings it is for, and aligns the amounts', () => {
+  test('names the settings, and aligns the amounts', () => {
     const lines = renderCost(standard, 'stage production with waf=true').split('\n');
     expect(lines[0]).toBe('US dollars per month in us-east-1, stage production with waf=true:');
     const rows = lines.slice(2, lines.lastIndexOf(''));
@@ -143,7 +143,7 @@ describe('npm run cost', () => {
     expect(rows.at(-1)).toMatch(/^total +\d+\.\d\d +\d+\.\d\d +\d+\.\d\d$/);
   });
 
-  test('takes other assumptions', () => {
+  test('accepts other assumptions', () => {
     expect(readUsage({ intents: '5000', keyedShare: '0.25' })).toEqual({ intents: 5_000, keyedShare: 0.25 });
     expect(() => readUsage({ intent: '5' })).toThrow(/^--assume intent: is not an assumption. Assumptions: intents, services, /);
     expect(() => readUsage({ intents: '-5' })).toThrow('--assume intents: must be a number of 0 or more, for example intents=10.');
