@@ -236,7 +236,7 @@ test.each<[string, (policy: Record<string, unknown>) => object]>([
 ])('a policy with the %s of another gate is not signed, and nobody is asked', async (_, change) => {
   service.rewrite = (path, body) => {
     if (path !== policyPath) return body;
-    // no sentences, so that the policy itself is what would be shown
+    // no sentences, so that the policy itself would be shown
     return 'uid' in body ? { ...body, ...change(body) } : {};
   };
   const onPolicy = allow();
@@ -365,7 +365,7 @@ describe('the rate limit', () => {
     });
     expect(error.retryAfterMs).toBeGreaterThan(1_000);
     expect(service.count(`POST ${executePath}`)).toBe(1);
-    // that of everything, for what has not been executed yet as well
+    // the limit of all intents, also for intents not executed yet
     await expect(client.execute(otherUid, { code: 'FR' })).rejects.toThrow(RateLimited);
     expect(service.count(`POST ${executePath}`)).toBe(1);
   });

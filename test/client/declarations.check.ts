@@ -38,7 +38,7 @@ const client = await installPythonClient();
 const mypy = client && (await installTools(['mypy==2.4.1'], 'The stubs of intents are not checked'));
 const folder = makeFolder();
 
-/** What mypy has learned of packages, for the next run. */
+/** mypy's cache, shared between runs. */
 const mypyCache = resolve('node_modules/.cache/intent-gate/mypy');
 
 const inFolder = (...parts: string[]) => join(folder, ...parts);
@@ -66,14 +66,14 @@ beforeAll(async () => {
   ]);
 }, 120_000);
 
-/** What a checker says of calls that the declarations allow, after calls that they do not, of which each has its message. */
+/** The output of a checker for calls that the declarations allow, and for calls that they do not, each with its message. */
 interface Dialect {
   program(calls: string): string;
   right: string;
   wrong: [what: string, call: string, message: string][];
   check(isDeclared: boolean): Promise<string>;
   file: string;
-  /** what begins an error of a line */
+  /** the beginning of an error in a line */
   errorAt(line: number): string;
 }
 

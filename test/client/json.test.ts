@@ -22,7 +22,7 @@ test.each<[unknown, string]>([
   expect(() => stringifyJson(value)).toThrow(new TypeError(message));
 });
 
-/** Whole numbers that a double may have been rounded to: `JSON.stringify` writes them with all digits below 1e21. */
+/** Integers to which a double may have been rounded: below 1e21, `JSON.stringify` writes all their digits. */
 const toExact = (_: string, member: unknown) =>
   typeof member === 'number' && !Number.isSafeInteger(member) && /^-?\d+$/.test(String(member)) ? BigInt(String(member)) : member;
 
@@ -31,7 +31,7 @@ test('everything else is read and written as by JSON.parse and JSON.stringify', 
   fc.assert(
     fc.property(value, (given) => {
       const text = JSON.stringify(given);
-      // the digits in the text make the slower way be taken
+      // long digits in the text select the slower path
       expect(parseJson(`[${text},"1234567890123456"]`)).toEqual([JSON.parse(text, toExact), '1234567890123456']);
       expect(stringifyJson(given)).toBe(text);
     }),

@@ -13,7 +13,7 @@ const refused = (message: string) =>
     structuredContent: expect.objectContaining({ error: expect.objectContaining({ message: expect.stringContaining(message) }) }),
   });
 
-/** Consent of a host of revision 2025-11-25 that can ask its person; `answer` answers its newest question. */
+/** Consent through a host of revision 2025-11-25 that can ask its person; `answer` answers the newest question. */
 function openConsent() {
   const questions: { id: string }[] = [];
   const consent = openMcpConsent({
@@ -23,7 +23,7 @@ function openConsent() {
     send: (message) => questions.push(message as { id: string }),
   });
   consent.read({ id: 0, method: 'initialize', params: { capabilities: { elicitation: {} } } });
-  /** until the question has been put */
+  /** resolves once the question has been asked */
   const untilAsked = async (count: number) => {
     while (questions.length < count) await new Promise((resolve) => setTimeout(resolve, 1));
   };

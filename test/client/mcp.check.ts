@@ -20,19 +20,19 @@ const baseUrl = api.stack.base_url;
 const outer = makeFolder();
 
 const run = promisify(execFile);
-/** @returns what a program says that fails */
+/** @returns the output of a program that fails */
 const fail = (args: string[]) => run(process.execPath, args).catch((error) => error);
 const listAgreements = () => readdirSync(folder).filter((file) => file.startsWith('agreement'));
 const revisions = ['2025-11-25', '2026-07-28'];
 const country = { intent_uid: 'world.example:get-country:v1', parameters: { code: 'JP' } };
 
-/** A folder as people have them. */
+/** A folder with a name as people choose them. */
 let folder: string;
 beforeEach(() => {
   folder = join(outer, `Anna's folder ${randomUUID()}`);
 });
 
-/** What a test has opened, which is closed however it ends: a host is a process that would keep this one from ending. */
+/** Resources of a test, closed however it ends, because a host is a process that would keep this one running. */
 const opened: (() => unknown)[] = [];
 afterEach(async () => {
   await Promise.all(opened.splice(0).map((end) => end()));
@@ -48,7 +48,7 @@ type Answer = 'accept' | 'decline' | 'cancel';
 
 interface Host {
   client: Client;
-  /** what the person was asked */
+  /** questions to the person */
   questions: string[];
   close(): Promise<void>;
 }
@@ -197,7 +197,7 @@ test.each(nodes)('intent-gate mcp finds the Node that it needs, started by %s', 
 });
 
 describe('the bridge', () => {
-  /** A bridge whose messages are in hand, at a gate that may be another. */
+  /** A bridge whose messages the test sends and receives, optionally at another gate. */
   async function openBridge(url = baseUrl, publicUrl = url, send = fetch): Promise<McpBridge & { sent: { id: string; method: string }[] }> {
     const sent: { id: string; method: string }[] = [];
     const agreements = new Map<string, Agreement>();

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-/** The PATH without what npm scripts put first in it. */
+/** The PATH without the folders that npm scripts prepend. */
 export const systemPath = (process.env.PATH ?? '')
   .split(delimiter)
   .filter((folder) => !folder.includes('node_modules'))
@@ -12,5 +12,5 @@ const oldest = systemPath
   .map((folder) => join(folder, 'node'))
   .find(existsSync);
 
-/** This Node, and the one that people have on this machine. */
+/** This Node, and the one installed on this machine. */
 export const nodes = [...new Set([process.execPath, oldest ?? process.execPath])];

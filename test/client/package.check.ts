@@ -14,14 +14,14 @@ const run = promisify(execFile);
 const { stack } = await startApi({ demo: true });
 const [folder, project] = [makeFolder(), makeFolder()];
 
-/** A new checkout, without what was built in this one. */
+/** A fresh checkout, without build results. */
 async function copyProject(to: string): Promise<void> {
   for (const part of ['client', 'package.json', '.npmrc'])
     await cp(part, join(to, part), { recursive: true, filter: (path) => !/[\\/](dist|node_modules)$/.test(path) });
   await symlink(resolve('node_modules'), join(to, 'node_modules'), 'dir');
 }
 
-/** The environment of a shell that npm has not started: "npm test" hands settings of the project on. */
+/** The environment of a shell that npm has not started, because "npm test" passes on settings of the project. */
 const plainEnvironment = () => ({
   ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.toLowerCase().startsWith('npm_'))),
   PATH: systemPath,
@@ -43,7 +43,7 @@ const runIn = (program: string, args: string[]) => run(program, args, { cwd: fol
 const strict = ['--strict', '--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess', '--target', 'es2022', '--noEmit'];
 const nodeTypes = ['--types', 'node', '--typeRoots', resolve('node_modules/@types'), '--module', 'nodenext'];
 
-/** @throws with what the compiler says */
+/** @throws with the compiler's output */
 async function compile(files: string[], options: readonly string[]): Promise<void> {
   const args = [resolve('node_modules/typescript/bin/tsc'), '--ignoreConfig', ...strict, '--types', '', ...options, ...files];
   await run(process.execPath, args, { cwd: folder }).catch(({ stdout }) => {

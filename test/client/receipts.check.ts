@@ -11,7 +11,7 @@ import { installPythonClient } from '../support/python.ts';
 import { seededRandom } from '../support/random.ts';
 import { sequenceReceipts } from '../support/sequence-receipts.ts';
 
-// A receipt of a running gate, verified by each of the clients and on the command line; all of them say the same of what was changed.
+// A receipt of a running gate, verified by each client and by the command line, which must agree on every change to it.
 
 const api = await startApi({ demo: true });
 const python = await installPythonClient();

@@ -10,7 +10,7 @@ import { installPythonClient } from '../support/python.ts';
 import { startRelay } from '../support/relay.ts';
 import { toolCall } from '../support/tool-call.ts';
 
-// A gate shows the policy of another one, its victim, and presents there what agents sign for itself.
+// A gate presents the policy of another gate, its victim, and uses there what agents sign.
 
 const country = 'world.example:get-country:v1';
 const { stack } = await startApi({ demo: true });
@@ -69,7 +69,7 @@ test.each(['docs/agents.md'])('what the commands in %s sign for one gate is refu
   const before = relay.issueRequests().length;
   const [block = ''] = await blocksOf(page, (text) => text.includes('/api/pat/issue'));
   const failed = await run('bash', ['-euo', 'pipefail', '-c', block], { BASE_URL: relay.url, CWD: folder });
-  // no refusal passes for a PAT
+  // a refusal must not pass for a PAT
   expect(failed).toMatchObject({ code: 1, stderr: expect.stringContaining('PAT: {"error":{"code":"INVALID_SIGNATURE"') });
   const [body] = relay.issueRequests().slice(before);
   expect(body).toBeDefined();

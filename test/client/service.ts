@@ -6,16 +6,16 @@ import { createAction as createGetPolicy } from '../../functions/get-policy.ts';
 import type { Gate } from '../support/gate.ts';
 import { invoke, type Target } from '../support/invoke.ts';
 
-/** What happens to a request instead of an answer. */
+/** A fault that replaces the response to a request. */
 export type Fault = 'lost before' | 'lost after' | Response;
 
 export interface Service {
   fetch: typeof fetch;
-  /** what was sent: method and path, headers by their lower-case names, and the body */
+  /** requests: method and path, headers by lower-case name, and the body */
   requests: { what: string; headers: Headers; body: unknown; status: number | undefined }[];
   /** faults for the next requests to a path, one each */
   faults: Record<string, (Fault | undefined)[]>;
-  /** changes an answer before the client sees it */
+  /** changes a response before the client gets it */
   rewrite?: (path: string, body: Record<string, unknown>) => Record<string, unknown>;
   setPolicy(template: PolicyTemplate): void;
   count(what: string): number;

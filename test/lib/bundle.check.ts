@@ -11,14 +11,14 @@ import { backgroundFunctions, endpoints, hasFunction } from '../../lib/endpoints
 import { logicalPrefix, type Template } from './synthesize.ts';
 
 const rows = [...endpoints.filter(hasFunction), ...backgroundFunctions];
-// The settings of most tests of the whole stack, so that all of them take one synthesis.
+// The settings of most tests of the whole stack, so that they share one synthesis.
 const folder = await synthesize({ ...localContext, policyFile: 'bin/local/policy.json', agentIds: 'bound' });
 const local = readTemplate(folder);
 const { Resources }: Template = JSON.parse(readFileSync(join(folder, 'IntentGate.template.json'), 'utf8'));
 
 const bundle = (name: string): string => bundleOf(local, folder, name);
 
-/** Loads a bundle in a thread that has the environment of the template and nothing else; returns the error if that fails. */
+/** Loads a bundle in a thread that has only the environment in the template; returns the error if that fails. */
 async function load(name: string): Promise<string> {
   const [, found] = Object.entries(Resources).find(([id]) => id.startsWith(`${logicalPrefix(name)}Function`)) ?? [];
   const given = Object.entries(found?.Properties.Environment.Variables).map(([key, value]) => [
@@ -38,11 +38,11 @@ async function load(name: string): Promise<string> {
   }
 }
 
-/** Sizes in thousands of bytes: the exceptions, and why. */
+/** Exceptions to the budget, in thousands of bytes, with reasons. */
 const budgets: Record<string, number> = {
   // the client of DynamoDB, the validation of parameters, and the relay
   'execute-intent': 450,
-  // all that agents can do, and the protocol
+  // all actions of agents, and the protocol
   mcp: 560,
 };
 

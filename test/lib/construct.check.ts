@@ -9,7 +9,7 @@ import type { Resource, Template } from './synthesize.ts';
 const run = promisify(execFile);
 const folder = makeFolder();
 
-/** Runs a program as another team's app would run: outside this project, with the package installed from its tarball. template.check.ts applies CloudFormation's rules. */
+/** Runs a program like the app of another team: outside this project, with the package installed from its tarball. template.check.ts applies CloudFormation's rules. */
 async function runApp(file: string): Promise<{ stdout: string; stderr: string }> {
   const env = { ...process.env, NODE_OPTIONS: '', CDK_VALIDATION: 'false', CDK_OUTDIR: join(folder, 'cdk.out'), CDK_CONTEXT_JSON: '{}' };
   return run(process.execPath, [file], { cwd: folder, env });
@@ -118,7 +118,7 @@ describe('the app in docs/operations.md', () => {
   });
 });
 
-/** Those of settings have their test in settings.test.ts. */
+/** Mistakes in settings are tested in settings.test.ts. */
 const mistakes: [props: string, message: RegExp][] = [
   ['{ policy: { permission: 7 } }', /^policy: the policy cannot be put into effect:\n {2}\/permission\/0 must be an object$/],
   [`{ policy: 'nowhere.json' }`, /^policyFile: nowhere\.json cannot be read$/],
@@ -133,7 +133,7 @@ const mistakes: [props: string, message: RegExp][] = [
   [`{ policy, privateOrigins: ['https://a.internal'] }`, /\n {2}privateOrigins: needs vpc/],
 ];
 
-/** Everything that an app may bring along, and the mistakes. */
+/** Everything that an app may provide, and the mistakes. */
 const program = `
 import { App, Duration, Stack } from 'aws-cdk-lib';
 import { ManagedPolicy } from 'aws-cdk-lib/aws-iam';

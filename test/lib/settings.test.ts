@@ -17,7 +17,7 @@ function mistakes(given: Record<string, unknown>, read = parseSettings): string[
   return [];
 }
 
-/** Values of a setting, or of its first element, that are all refused in the same words. */
+/** Values of a setting, or of its first element, that are refused with the same message. */
 const refusing = (place: string, problem: string, ...values: string[][]): [Record<string, unknown>, string][] =>
   values.flat().map((value) => [{ [place.replace('.0', '')]: place.endsWith('.0') ? [value] : value }, `${place}: ${problem}`]);
 

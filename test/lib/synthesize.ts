@@ -30,7 +30,7 @@ export interface Template {
 export interface Synthesis {
   template: Template;
   stack: IntentGateStack;
-  /** of rules of cdk-nag and CloudFormation, if they were applied */
+  /** violations of the rules of cdk-nag and CloudFormation, if applied */
   violations: object[];
   /** the resources of a type, by logical id */
   resources(type: string): Record<string, Resource>;
@@ -41,7 +41,7 @@ export interface Synthesis {
 const made = new Map<string, Synthesis>();
 
 /**
- * Synthesizes the app with settings, without bundles, once a test file.
+ * Synthesizes the app with settings, without bundles, once per test file.
  * @param isChecked - whether to apply cdk-nag and CloudFormation's own rules, which takes seconds
  */
 export function synthesize(settings: Record<string, unknown> = {}, isChecked = false): Synthesis {

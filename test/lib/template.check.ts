@@ -57,7 +57,7 @@ const everything = synthesize(everySetting, true);
 const little = synthesize({ stage: 'test', tracing: false, vpc, aliases: false, expectedIntents: 10, alarmCallsPerAgent: 0 }, true);
 const withCollection = synthesize({ search: 'opensearch' }, true);
 const adopting = synthesize({ adopt }, true);
-/** with two keys, so that permissions for only one of them show */
+/** with two keys, so that permissions for only one of them can be distinguished */
 const local = synthesize(
   { stage: 'local', allowLoopback: true, localUpstreams: 'api,192.168.1.7', signIn: true, signingKeys: 'b,a' },
   true,
@@ -106,7 +106,7 @@ const alarmOf = (name: string, synthesis?: Synthesis) => named('CloudWatch::Alar
 
 const definition = ({ only }: Synthesis) => only('AWS::ApiGateway::RestApi').Properties.Body;
 
-/** Every method of the API: `GET /path` and what it does. */
+/** The methods of the API by name, such as `GET /path`. */
 // biome-ignore lint/suspicious/noExplicitAny: an operation of an OpenAPI document
 function listMethods(synthesis: Synthesis): Map<string, any> {
   const paths: [string, Record<string, unknown>][] = Object.entries(definition(synthesis).paths);
@@ -155,7 +155,7 @@ describe('functions', () => {
       },
     });
     expect(properties.TracingConfig).toEqual(isQuiet ? undefined : { Mode: 'Active' });
-    // API Gateway waits no longer
+    // the timeout of API Gateway
     if ('path' in row) expect(timeoutSeconds).toBeLessThanOrEqual(29);
   });
 
@@ -217,7 +217,7 @@ interface Statement {
 }
 
 describe('roles', () => {
-  /** Every statement of every role, within the role or beside it. */
+  /** Every statement of every role, inline or in a separate policy. */
   const allStatements = (): [id: string, Statement[]][] =>
     [...Object.entries(local.resources('AWS::IAM::Role')), ...Object.entries(local.resources('AWS::IAM::Policy'))].map(
       ([id, { Properties }]) => [
@@ -426,7 +426,7 @@ describe('the API', () => {
   test('logs neither headers nor bodies, and compresses what is larger than a kilobyte', () => {
     const { AccessLogSetting, MethodSettings } = standard.only('AWS::ApiGateway::Stage').Properties;
     const format: string = AccessLogSetting.Format;
-    // what metric filters compare is a number
+    // metric filters compare numbers
     expect(format).toContain('"status":$context.status,');
     const line = JSON.parse(format.replaceAll(/:(\$context[.\w]+)/g, ':"$1"'));
     for (const variable of Object.values(line).slice(1)) expect(variable).not.toMatch(/header|body|querystring|authorizer|context\.path/i);
@@ -594,7 +594,7 @@ describe('data', () => {
     for (const { KmsKeyId } of all('Logs::LogGroup', everything)) expect(KmsKeyId).toEqual(arn);
     const { EnableKeyRotation, KeyPolicy } = keyOf('DataKey', everything);
     expect([EnableKeyRotation, named('KMS::Key', 'DataKey', everything)?.DeletionPolicy]).toEqual([true, 'RetainExceptOnCreate']);
-    // what uses the key does so through DynamoDB, S3 or the logs of this account
+    // the key can be used only through DynamoDB, S3 or the logs of this account
     const [, ...others] = KeyPolicy.Statement;
     expect(others.map(({ Condition }: { Condition: object }) => Object.keys(Condition))).toEqual([['StringEquals'], ['ArnLike']]);
   });
@@ -606,7 +606,7 @@ describe('data', () => {
     expect(flatten(environmentOf('get-jwks', everything).SIGNING_KEY_IDS)).toBe(`<${ids[0]}.Arn>,<${ids[1]}.Arn>`);
   });
 
-  /** The statement for the account, and the roles that others of a key's policy name, with their actions. */
+  /** The statement for the account in a key's policy, and the roles in its other statements with their actions. */
   const usersOf = (key: Resource['Properties']) => {
     const [account, ...users] = key.KeyPolicy.Statement;
     const roles = users.flatMap(({ Effect, Action, Principal }: Record<string, { AWS: unknown }>) =>
@@ -662,7 +662,7 @@ describe('admins', () => {
       .only('AWS::Cognito::UserPoolResourceServer')
       .Properties.Scopes.map(({ ScopeName }: { ScopeName: string }) => ScopeName);
     expect(names).toEqual(['admin', 'admin:pay.example', 'admin:pay']);
-    // what Cognito takes as the name of a scope
+    // names that Cognito accepts for scopes
     for (const name of names) expect(name).toMatch(/^[\x21\x23-\x2e\x30-\x5b\x5d-\x7e]+$/);
     const machines = clients.filter(({ GenerateSecret }) => GenerateSecret);
     expect(machines.map(({ AllowedOAuthFlows, AllowedOAuthScopes }) => [AllowedOAuthFlows, AllowedOAuthScopes.map(flatten)])).toEqual(
@@ -847,7 +847,7 @@ describe('the resources of a deleted stack', () => {
 });
 
 describe('alarms', () => {
-  /** What measures a metric: the value, and the log lines that have it. */
+  /** The metric filters of a metric: value and pattern. */
   const valuesOf = (metric: string, synthesis?: Synthesis) =>
     all('Logs::MetricFilter', synthesis)
       .map(({ MetricTransformations: [transformation], FilterPattern }) => [transformation, FilterPattern])
@@ -918,7 +918,7 @@ describe('alarms', () => {
     });
   });
 
-  // Missing data moves an alarm to INSUFFICIENT_DATA, in which a new alarm begins: so only what has run once can fall silent.
+  // Missing data moves an alarm to INSUFFICIENT_DATA, the state of a new alarm, so an alarm notifies only after a first run.
   const silence = { TreatMissingData: 'missing', InsufficientDataActions: [expect.anything()] };
 
   test('do not fire during a first deployment, when there is no data yet, or because of a few slow searches', () => {

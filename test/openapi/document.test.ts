@@ -16,7 +16,7 @@ const operationOf = ({ path, method }: Endpoint): ApiOperation => {
   return found;
 };
 
-/** Of sign-in, which no single request goes through. */
+/** Endpoints of sign-in, which takes several requests. */
 const pagesAndForms = ['authorize', 'finish-sign-in', 'accept-policy', 'issue-token'];
 
 /** The target of a reference. */

@@ -9,7 +9,7 @@ const deployment = { protocol: 'proto', policy: readFileSync('bin/local/policy.j
 
 const api = await startApi({ demo: true, environment: { BASE_URL: exampleBaseUrl } });
 
-/** Values that are never the same twice, or that change with the ranking of searches. */
+/** Values that differ each time, or change with the ranking of searches. */
 const volatile = [
   ...['proto-pat', 'proto-public-key', 'x', 'y', 'kid', 'service_id'],
   ...['expires_at', 'first_seen', 'last_issue', 'approved_at', 'revoked_at', 'blocked_at', 'total_results', 'total_pages'],
@@ -45,9 +45,9 @@ const sequence: EndpointName[] = [
 const played = [...new Set([...sequence, ...endpoints.map(({ name }) => name)])]
   .flatMap((name) => endpoints.filter((endpoint) => endpoint.name === name))
   .filter(({ example }) => example !== noExample)
-  // take policies that demand approval or are on trial: test/e2e/approvals.check.ts, test/functions/get-policy-trial.test.ts
+  // need policies that require approval or are on trial: test/e2e/approvals.check.ts, test/functions/get-policy-trial.test.ts
   .filter(({ name }) => !['get-execution', 'decide-approval', 'get-policy-trial'].includes(name))
-  // is complete after minutes: test/functions/list-executions.test.ts
+  // complete only after minutes: test/functions/list-executions.test.ts
   .filter(({ name }) => name !== 'list-executions');
 
 test.each(played)('the example of $name is answered as shown', async (endpoint) => {
@@ -67,7 +67,7 @@ test.each(played)('the example of $name is answered as shown', async (endpoint) 
   expect([name, status]).toEqual([name, endpoint.success]);
   if (example.answer === undefined) return expect(body).toBeUndefined();
   expect(answerOf(endpoint, 'proto')?.safeParse(body).error).toBeUndefined();
-  // What the gateway answers itself has the address that was called; functions take theirs from BASE_URL.
+  // Constant responses contain the requested address; functions use BASE_URL.
   const shown = JSON.parse(
     JSON.stringify(body).replaceAll(api.stack.upstream_url, 'https://world.example').replaceAll(api.stack.base_url, exampleBaseUrl),
   );

@@ -97,7 +97,7 @@ test('operations that differ only in their origin keep their own uids; an API th
   const uidsOf = ({ intents }: ReturnType<typeof plan>) => intents.map(({ intent_uid }) => intent_uid);
   const uid = (slug: string) => `things.example:${slug}:v1`;
 
-  // the first is new, and must not take what is the second's
+  // the first is new, and must not take the uid of the second
   const now = planOf(at(there, 'getFile'), at(here, 'getThing'));
   expect(uidsOf(keepUids(now, registered(planOf(at(here, 'readThing')))))).toEqual([uid('get-file'), uid('read-thing')]);
   expect(uidsOf(keepUids(now, registered(planOf(at(here, 'readThing'), at(there, 'readFile')))))).toEqual([

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { digestEntry, openChainCheck } from '../../registry/log-chain.ts';
 import type { LogEntry, LogHead } from '../../schemas/changes.ts';
 
-/** A log of ten entries, oldest first, as the gate writes it. */
+/** A log of ten entries as written by the gate, oldest first. */
 function makeLog(): LogEntry[] {
   const entries: LogEntry[] = [];
   for (let seq = 1; seq <= 10; seq++) {
@@ -69,7 +69,7 @@ test.each<[string, Parameters<typeof check>, string[]]>([
   [
     'what two entries say, swapped',
     [log.toSpliced(3, 2, { ...at(5), seq: 4 }, { ...at(4), seq: 5 })],
-    // entry 3 as well: entry 4 now names another one before it
+    // entry 3, too, because entry 4 now refers to another predecessor
     ['3 does not match the digest in entry 4.', '4 does not match the digest in entry 5.', '5 does not match the digest in entry 6.'],
   ],
   ['another head', [log, { seq: 10, digest: 'sha-256=x' }], ['10 does not match the head of the log.']],

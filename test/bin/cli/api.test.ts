@@ -11,7 +11,7 @@ const refusal = (code: string, details: object = {}) => JSON.stringify({ error: 
 
 type Answer = [status: number, body: string, headers?: Record<string, string>] | 'reset';
 
-/** A server that gives one prepared answer after another, and records its requests. */
+/** A server that returns prepared responses in order, and records its requests. */
 async function openService(answers: Answer[]): Promise<{ api: Api; asked: string[]; waitedMs: number[] }> {
   const asked: string[] = [];
   const waitedMs: number[] = [];

@@ -177,7 +177,7 @@ describe('intents are changed in batches', () => {
     ]);
     wanted.service.description = 'Acts, too';
     const changes = await compare(wanted);
-    // what agents read stays the same, so the digest does
+    // the content for agents stays the same, and so does the digest
     await make(
       wantedOf('raced', [
         first,
@@ -266,7 +266,7 @@ describe('the history', () => {
   });
 });
 
-/** Parameters whose JSON has some 20 KB. */
+/** Parameters with about 20 KB of JSON. */
 function many20Kb(): IntentInput['input_parameters'] {
   return Array.from({ length: 10 }, (_, at) => ({ name: `p${at}`, type: 'string', required: false, description: 'd'.repeat(1_950) }));
 }

@@ -15,7 +15,7 @@ export interface Outcome {
 const program = fileURLToPath(new URL('../../../bin/intent-gate.js', import.meta.url));
 const server = fileURLToPath(new URL('serve-commands.ts', import.meta.url));
 
-/** The command line, with tokens and keys in a folder of its own. */
+/** The command line, with tokens and keys in a separate folder. */
 export async function openCommandLine(folder: string, environment: Record<string, string> = {}) {
   const home = await mkdtemp(join(folder, 'home-'));
   const env = { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, INTENT_GATE_HOME: home, ...environment };
@@ -59,19 +59,19 @@ export async function openCommandLine(folder: string, environment: Record<string
     }
   };
   let last: Promise<unknown> = Promise.resolve();
-  /** In a process that runs one command after the other. */
+  /** In a process that runs commands one after another. */
   const run = (words: readonly string[], input = ''): Promise<Outcome> => {
     const outcome = last.then(() => ask(words, input));
     last = outcome.catch(() => {});
     return outcome;
   };
-  /** In a process of its own. @param isUnread - whether nobody reads what it writes to stdout */
+  /** In a separate process. @param isUnread - whether its stdout is closed without being read */
   const runAlone = (words: readonly string[], input = '', isUnread = false, onStarted?: (child: ChildProcess) => Promise<void>) =>
     runProcess(process.execPath, [program, ...words], input, isUnread, onStarted);
   /** A script for bash in which `npx intent-gate` runs this program. */
   const runScript = (script: string) =>
     runProcess('bash', ['-euo', 'pipefail', '-c', `npx() { shift; "${process.execPath}" "${program}" "$@"; }\n${script}`], '');
-  /** The output of a command. @throws if it does not end with 0 */
+  /** The output of a command. @throws if its exit code is not 0 */
   const succeed = async (...words: string[]): Promise<string> => {
     const { code, stdout, stderr } = await run(words);
     if (code !== 0) throw new Error(`${words.join(' ')} ended with ${code}: ${stderr}${stdout}`);

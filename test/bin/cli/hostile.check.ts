@@ -10,10 +10,10 @@ import { makeFolder } from '../../support/folder.ts';
 import { installPythonClient } from '../../support/python.ts';
 import { openCommandLine } from './command-line.ts';
 
-/** What would clear the screen, hide what follows, turn it round, or be seen by models only. */
+/** Text that would clear the screen, hide or reverse what follows, or be visible only to models. */
 const attack = '\u001b[2J\u001b[8m\u009b8m\u007f\u202e\u2066\u200f\u061c\u2028\u{e0041}';
 
-/** The code points of a text that nobody should be sent; deliberately not by the rule of the product. */
+/** The code points of a text that should not be shown; deliberately independent of the product's own rule. */
 const findHarmful = (text: string): string[] =>
   [...text]
     .map((character) => character.codePointAt(0) ?? 0)
@@ -29,11 +29,11 @@ const findHarmful = (text: string): string[] =>
     )
     .map((code) => code.toString(16));
 
-/** How the attack is shown, in a text or in JSON. */
+/** The attack as it should be shown, in text or in JSON. */
 const escaped = /\\(u\{1b\}|u001b|U0000001b|e)\[2J/;
 const uid = 'x.example:do:v1';
 const pagination = { current_page: 1, page_size: 10, total_results: 1, total_pages: 1 };
-/** These show nothing of the attack: what is wrong is named by its place and code point, or by the request alone. */
+/** Outputs without the attack: they identify the mistake by its place and code point, or only by the request. */
 const silent = ['a policy file', 'a policy that differs', 'the smoke test', 'conformance'];
 const parameter = { name: `p${attack}`, type: 'string', required: false, description: attack };
 
@@ -183,7 +183,7 @@ describe.each([
     isRefusing = refuses;
   });
 
-  // refusals are written in one place, whatever the command
+  // all commands report refusals in the same place
   const used = refuses ? commands.filter(([name]) => ['search', 'an execution', 'the smoke test', 'conformance'].includes(name)) : commands;
 
   test.each(used)('no output controls the terminal: %s', async (name, words) => {

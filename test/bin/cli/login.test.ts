@@ -62,7 +62,7 @@ test('login stores the tokens in a file that only its owner can read, and prints
 describe('a pool that requires a second factor', () => {
   const secret = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP';
 
-  /** The code of RFC 6238 with the defaults that authenticators use: SHA-1, 30 seconds, 6 digits. */
+  /** The one-time password of RFC 6238 with the defaults of authenticator apps: SHA-1, 30 seconds, 6 digits. */
   function codeOf(base32: string, timeMs: number): string {
     const bits = [...base32]
       .map((character) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(character).toString(2).padStart(5, '0'))
@@ -75,7 +75,7 @@ describe('a pool that requires a second factor', () => {
     return String((digest.readUInt32BE(offset) & 0x7fffffff) % 1_000_000).padStart(6, '0');
   }
 
-  /** A stand-in that speaks Cognito's challenges in the order of a first sign-in: the pool of the local stack has no second factor. */
+  /** A stand-in that issues Cognito's challenges in the order of a first sign-in, because the local user pool has no second factor. */
   async function startPool() {
     const steps: string[] = [];
     let session = 's0';

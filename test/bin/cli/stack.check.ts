@@ -18,7 +18,7 @@ const folder = makeFolder();
 const secret = 'canary-s3cr3t';
 const environment = { TOKEN: `Bearer ${secret}`, NEW: `Bearer ${secret} new` };
 const { run, runAlone, succeed, succeedJson, home } = await openSignedIn(folder, stack, environment);
-/** an agent of its own: what it accepts, no other test has accepted */
+/** a separate agent, so that no other test has accepted the policy for it */
 const someone = await openCommandLine(folder);
 /** with a token that the gate does not accept */
 const stranger = await openCommandLine(folder, { INTENT_GATE_TOKEN: 'x.y.z' });
@@ -125,7 +125,7 @@ describe('import', () => {
     expect(stdout).toContain('Rival: 1 created, 0 changed, 0 removed, 1 failed');
   });
 
-  /** A document with an operation for each slug, and as many that cannot be taken. */
+  /** A document with an operation for each operationId, and `unfit` operations that cannot be imported. */
   async function writeDocument(name: string, version: string, operationIds: readonly string[], unfit = 0): Promise<string> {
     const taken = operationIds.map((operationId) => [`/${operationId}`, { get: { operationId, responses } }]);
     const left = Array.from({ length: unfit }, (_, at) => [`/unfit/${at}`, { get: { $ref: './other.yaml#/get' } }]);
@@ -235,11 +235,11 @@ describe('import', () => {
     expect(second).toMatchObject({ service_id: null, foreign: [], applied: { created: 3 } });
     expect(second.applied.failed).toEqual([expect.objectContaining({ intent_uid: 'shared.example:status:v1' })]);
     expect(await succeedJson('services', 'show', 'orders')).toMatchObject({ service_id: first.applied.service_id });
-    // under another title it is the same service
+    // with another title, it is the same service
     await rewrite(orders, (text) => text.replace('"title":"orders"', '"title":"Orders, renamed"'));
     const renamed = await succeedJson('import', orders, '--namespace', 'shared.example', '--dry-run');
     expect(renamed).toMatchObject({ service_id: first.applied.service_id, create: [], unchanged: 4 });
-    // and the same uids with other calls are another API
+    // the same uids with other calls are another API
     await rewrite(orders, (text) => text.replaceAll('"/', '"/other/').replace('Orders, renamed', 'Other orders'));
     expect(await succeedJson('import', orders, '--namespace', 'shared.example', '--dry-run')).toMatchObject({ service_id: null });
   });
@@ -259,7 +259,7 @@ describe('import', () => {
     });
     expect(await succeedJson('services', 'show', id)).toMatchObject({ service_url: 'https://shop.example' });
     expect((await succeedJson('import', other, '--name', 'Bank')).applied).toMatchObject({ created: 3 });
-    // with most of its calls it is the same one, at another address
+    // with most of the same calls, it is the same API at another address
     const moved = await succeedJson('import', await titled('store', ['root', 'a', 'e']), '--namespace', 'shop.example');
     expect(moved).toMatchObject({ service_id: id, create: ['shop.example:e:v1'], extra: ['shop.example:b:v1'] });
   });
@@ -668,7 +668,7 @@ describe('in a terminal', () => {
         Array.from({ length: count }, (_, at) => [`/op${at}`, { get: { operationId: `op${at}`, responses } }]),
       );
       const file = await writeTo('many.json', documentOf('Many', 'https://many.example', paths));
-      // Ctrl-C comes while the gate makes the second batch, the other signal before its answer is sent
+      // Ctrl-C arrives while the gate makes the second batch, SIGKILL before its response is sent
       let stop = () => {};
       let batches = 0;
       const proxy = await serve(async (request, response) => {

@@ -89,6 +89,6 @@ test('login uses the user pool of the deployment at the address', async () => {
     stdout: '',
     stderr: `Which user pool? No deployment from this folder has this address. Known addresses: https://production.example, https://test.example. ${give}`,
   });
-  // Nothing listens at the endpoint: it knew where to go.
+  // Nothing listens at the endpoint, so the error shows that it was found.
   expect(await login('https://test.example')).toMatchObject({ code: 5 });
 }, 60_000);

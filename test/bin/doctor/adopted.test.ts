@@ -4,7 +4,7 @@ import { afterAll, beforeEach, expect, test } from '@jest/globals';
 import { examineAdopted, signersOf } from '../../../bin/doctor/adopted.ts';
 import { close, listen } from '../../../bin/local/http.ts';
 
-/** What AWS answers, by operation; a stand-in, because no local table knows time to live, recovery or key policies. */
+/** AWS responses by operation; a stand-in, because no local table supports time to live, recovery or key policies. */
 let answers: Record<string, object>;
 const server = createServer(async (request, response) => {
   await json(request);

@@ -90,7 +90,7 @@ describe('the doctor', () => {
         'FIX   concurrency: reservedConcurrency reserves 400 concurrent executions and Lambda requires 100 to stay unreserved, but the account has only 450 unreserved\n      -> lower reservedConcurrency for this stage in cdk.json (0 reserves nothing), or request a higher quota from Service Quotas (Lambda, concurrent executions)',
       ],
     ],
-    // its own reservation is missing from what is free
+    // the free concurrency excludes its own reservation
     [{ account: { ...known, stack: 'present', unreservedConcurrency: 450 } }, [expect.stringMatching(/^note {2}concurrency: /)]],
     [
       { account: { ...known, hasApiLogRole: false } },

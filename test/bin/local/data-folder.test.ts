@@ -46,7 +46,7 @@ test('the description of a running stack is kept; that of a stopped one is repla
     forgetEnded();
     forgetLater();
     expect(readDescription()).toEqual(describe(process.pid));
-    // killed; meanwhile another process has its id
+    // killed, and its process id is in use again
     const later = { ...describe(process.pid), process_id: process.ppid };
     const forgetSame = keepDescribed(later, () => 'token');
     expect(readDescription()).toEqual(later);

@@ -14,7 +14,7 @@ const invoked: string[] = [];
 
 const kms = await startKms();
 
-/** Every stand-in that a local stack starts, with a request that it knows. */
+/** Every stand-in of a local stack, with a request that it supports. */
 const services = {
   DynamoDB: { running: await startDynamo(), target: 'DynamoDB_20120810.ListTables', body: '{}' },
   KMS: { running: kms, target: 'TrentService.GetPublicKey', body: JSON.stringify({ KeyId: kms.keyIds[0] }) },

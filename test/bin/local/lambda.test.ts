@@ -10,7 +10,7 @@ afterEach(async () => {
 });
 
 interface Opened {
-  /** what the function returns */
+  /** @returns the result of the function */
   invoke(event: unknown, name?: string): Promise<unknown>;
   scratch: string;
 }

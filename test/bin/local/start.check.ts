@@ -18,7 +18,7 @@ afterAll(() => {
   for (const child of children) child.kill('SIGKILL');
 });
 
-/** `npm start` in a working folder of its own, so that it does not meet a stack that a person runs here. */
+/** `npm start` in a separate working folder, so that it does not interfere with a stack that runs here. */
 function start(args: string[], environment: Record<string, string> = {}, program = 'bin/local.ts') {
   const child = spawn(process.execPath, [resolve(program), ...args], {
     cwd: folder,

@@ -23,7 +23,7 @@ const at = Date.parse('2026-03-01T12:00:00.123Z');
 const lineOf = (agent_id: string, message = 'executed') =>
   JSON.stringify({ message, timestamp: new Date(at).toISOString(), execution_id: newUlid(), agent_id, outcome: 'OK' });
 
-/** @param failures - how many invocations fail */
+/** @param failures - number of invocations that fail */
 function start(failures = 0, scheduled: string[] = []) {
   const invoked: { target: string; event: { awslogs: { data: string } } }[] = [];
   const subscriptions = startSubscriptions(

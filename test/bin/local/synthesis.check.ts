@@ -62,7 +62,7 @@ test('the digest of bundles changes with every file that is read, but not with s
 describe('synthesize', () => {
   test('keeps nothing after refused settings, and releases the lock', async () => {
     await expect(synthesize({ stage: 'Dev' })).rejects.toThrow(/^The settings are not valid:\n {2}stage/);
-    // those of the local stack, whose folder other tests have made already
+    // the settings of the local stack, which other tests have already synthesized
     const context = { ...localContext, policyFile: 'bin/local/policy.json' };
     const [one, other] = await Promise.all([synthesize(context), synthesize(context)]);
     expect(one).toBe(other);

@@ -41,7 +41,7 @@ const outcomeOf = (sent: Promise<unknown>): Promise<string> =>
     (error) => [error.name, ...(error.CancellationReasons ?? []).map(({ Code }: { Code: string }) => Code)].join(' '),
   );
 
-/** Starts many at once until one comes to what is looked for: that they meet is likely, not certain. */
+/** Starts many in parallel until one has the wanted outcome, because a collision is likely but not certain. */
 async function untilSome(wanted: string | RegExp, start: () => Promise<unknown>[]): Promise<string[]> {
   for (let tries = 0; tries < 50; tries++) {
     const outcomes = await Promise.all(start().map(outcomeOf));
@@ -137,7 +137,7 @@ test.each<[string, Actions, string]>([
   if (outcome !== 'done') expect((await table.query(at('').pk)).items).toEqual([]);
 });
 
-/** Makes endless transactions, which give all items of a group the same number, and prints which are acknowledged. */
+/** Makes transactions without end, each of which gives all items of a group the same number, and prints the acknowledged ones. */
 const writer = (folder: string) => `
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient, TransactWriteCommand } from '@aws-sdk/lib-dynamodb';

@@ -28,7 +28,7 @@ afterAll(async () => {
   await upstream.stop();
 });
 
-/** Executes an intent with the parts that a deployment executes it with. */
+/** Executes an intent with the components of a deployment. */
 async function execute(slug: string, parameters: Record<string, unknown>): Promise<SeenRequest> {
   const intent = plan.intents.find(({ intent_uid }) => splitIntentUid(intent_uid).slug === slug);
   if (intent === undefined) throw new Error(`there is no intent ${slug}`);
@@ -61,7 +61,7 @@ const everything = {
   json: { lat: 5 },
 };
 
-/** As RFC 6570 and the styles of OpenAPI write it, every character percent-encoded that a server might take for another thing. */
+/** As in RFC 6570 and the styles of OpenAPI, with every character percent-encoded that a server might misinterpret. */
 const writtenQuery = [
   'text=a%20b%26c%3Dd',
   '%24top=3',

@@ -25,7 +25,7 @@ function write(files: Record<string, string>): void {
 const head = (version: string) => `${version}\ninfo: { title: Things, version: '1' }\n`;
 const openApi = `${head('openapi: 3.0.3')}servers: [{ url: 'https://things.example' }]\n`;
 const options = { rules: { ports: [443], allowLoopback: false, ownHosts: [] }, registryUrl: 'https://gate.example' };
-/** The document of the folder, or a file with the folder that may be read besides. */
+/** Loads the document of a folder, or a file together with the folder of its parts. */
 const load = (file: string, parts?: string) => loadFile(join(folder, file), parts === undefined ? undefined : join(folder, parts));
 const plan = async (file: string, parts = dirname(file)) => planImport((await load(file, parts)).document, options);
 

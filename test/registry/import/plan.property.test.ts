@@ -126,7 +126,7 @@ const document = fc.record({
   schemas: fc.record({ A: schema, B: schema }),
 });
 
-/** Sooner or later every member of these documents meets every other. */
+/** Eventually, every member of these documents is combined with every other. */
 test('every operation is planned or skipped, and the registry accepts every planned intent', () => {
   fc.assert(
     fc.property(document, ({ dialect, schemas, ...rest }) => {

@@ -10,7 +10,7 @@ const options: ImportOptions = { rules: { ports: [443], allowLoopback: false, ow
 
 const read = (file: string) => readDocument(readFileSync(new URL(`documents/${file}`, import.meta.url), 'utf8'));
 
-/** The registry's own wording for patterns is not compared. */
+/** Omits the registry's explanation of patterns from the comparison. */
 const shorten = (value: unknown): unknown => JSON.parse(JSON.stringify(value).replace(/(RE2 can match in linear time)[^"]*/g, '$1'));
 
 const plan = (document: unknown, more: Partial<ImportOptions> = {}) => planImport(document, { ...options, ...more });
@@ -250,7 +250,7 @@ test.each<[string, type: string | string[], isNeeded: boolean, isRequired: boole
   ['may be null and need not be there is one input', ['object', 'null'], true, false, { body: false }],
   ['may be null and has to be there is its members', ['object', 'null'], true, true, { a: true }],
   ['may be null and requires none of its members is its members', ['object', 'null'], false, false, { a: false }],
-  // most documents that do not say whether a body is required forget it
+  // most documents that do not say whether a body is required have forgotten to
   ['is an object is its members', 'object', true, false, { a: true }],
 ])('a body that %s', (_, type, isNeeded, required, expected) => {
   const { inputs } = planBody({ required, ...json({ type, ...(isNeeded && { required: ['a'] }), properties: { a: text } }) });
@@ -284,7 +284,7 @@ describe('documents that could crash a reader', () => {
     const keys = Array.from({ length: 40_000 }, (_, at) => `k${at}`);
     const startedMs = performance.now();
     expect(readDocument(keys.map((key) => `${key}: 1\n`).join(''))).toEqual(Object.fromEntries(keys.map((key) => [key, 1])));
-    // a second or two; a minute if each key is compared with all before it
+    // a second or two; a minute if each key were compared with all previous ones
     expect(performance.now() - startedMs).toBeLessThan(20_000);
   }, 120_000);
 
@@ -775,7 +775,7 @@ test.each<[says: boolean | undefined, keepDeprecated: boolean, expected: boolean
   [true, false, true],
   [true, true, false],
   [false, false, false],
-  // left open, so it is not the document's
+  // the document omits it, so it is kept
   [undefined, false, undefined],
 ])('deprecated: %p, with keepDeprecated: %p', (deprecated, keepDeprecated, expected) => {
   const [intent] = planOperation({ deprecated }, { keepDeprecated }).intents;

@@ -4,7 +4,7 @@ import { expect, test } from '@jest/globals';
 import { boundOf } from '../../../functions/core/execution/slow-calls.ts';
 import type { Hanging, simulateHanging } from '../../../tools/bench/hanging.ts';
 
-/** In a process of its own, whose timers can be simulated. */
+/** In a separate process, whose timers can be simulated. */
 async function simulate(given: Hanging): ReturnType<typeof simulateHanging> {
   const code = `import { simulateHanging } from './tools/bench/hanging.ts'; console.log(JSON.stringify(await simulateHanging(${JSON.stringify(given)})));`;
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', code]);
@@ -16,7 +16,7 @@ const execute = { environments: 300, healthy: 50, minutes: 3 };
 test.each<[number, Omit<Hanging, 'hanging'>]>([
   [20, execute],
   [60, execute],
-  // it answers, only slowly
+  // it answers, but slowly
   [100, { ...execute, hangMs: 10_000 }],
   [10, { environments: 100, healthy: 10, minutes: 3 }],
 ])('%s calls a second to an upstream that hangs refuse at most 1 % of the others after the first minute', async (hanging, given) => {

@@ -7,7 +7,7 @@ import { estimate } from '../../../tools/cost/estimate.ts';
 import { costOf, renderCost, renderPage } from '../../../tools/cost/render.ts';
 import { synthesize } from '../../lib/synthesize.ts';
 
-/** Whatever this checkout deploys. */
+/** The bundles that this checkout deploys. */
 const deploymentOf = (settings: Record<string, unknown> = {}) => readDeployment(synthesize({ stages: {}, ...settings }).template.Resources);
 
 const standard = deploymentOf();
@@ -84,7 +84,7 @@ describe('the estimate', () => {
       const [before, after] = [standard, { ...standard, ...change }].map((one) => estimate(one, 1_000_000)['DynamoDB, requests'] ?? 0);
       return Number(((after ?? 0) - (before ?? 0)).toFixed(2));
     };
-    // a write for each of a million executions, and for their 16,667 PATs; those of signed policies besides
+    // a write for each of a million executions and for their 16,667 PATs, and those for signed policies
     expect([more({ isProofRequired: true }), more({ isFreshRequired: true })]).toEqual([0.64, 0.01]);
   });
 
