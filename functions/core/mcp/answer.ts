@@ -63,17 +63,17 @@ export function openAnswers(tools: readonly Tool[], getExecution: Action, versio
     const trace = isObject(meta) ? readTrace(meta.traceparent, meta.tracestate) : undefined;
     if (trace) continueTrace(trace);
     const tool = typeof name === 'string' ? toolByName.get(name) : undefined;
-    if (!tool) throw new RpcError('invalidParams', `Unknown tool. Available tools: ${[...toolByName.keys()].join(', ')}.`, { status: 200 });
-    if (!isObject(args)) throw new RpcError('invalidParams', 'The arguments of a tool must be an object.', { status: 200 });
+    if (!tool) throw new RpcError('invalidParams', `Unknown tool. Available tools: ${[...toolByName.keys()].join(', ')}.`);
+    if (!isObject(args)) throw new RpcError('invalidParams', 'The arguments of a tool must be an object.');
     const client = readCapabilities(era, params, request);
     if (isLegacyTask(client) && !tool.isDeferrable)
-      throw new RpcError('methodNotFound', 'This tool cannot be called as a task. Call it without task.', { status: 200 });
+      throw new RpcError('methodNotFound', 'This tool cannot be called as a task. Call it without task.');
     return runTool(tool, args, request, client);
   };
 
   /** Reads the deferred call behind a task. */
   const readCall = async ({ taskId }: JsonObject, request: ApiRequest): Promise<ApiResponse & { taskId: string }> => {
-    if (typeof taskId !== 'string') throw new RpcError('invalidParams', 'params.taskId must be the id of a task.', { status: 200 });
+    if (typeof taskId !== 'string') throw new RpcError('invalidParams', 'params.taskId must be the id of a task.');
     try {
       if (request.headerValues('authorization').length === 0) throw patMissing;
       return { taskId, ...(await getExecution(innerRequest(request, { pathParameters: { id: taskId } }))) };
@@ -90,7 +90,7 @@ export function openAnswers(tools: readonly Tool[], getExecution: Action, versio
   /** Returns the result of a task that has ended. Does not wait for it: every waiting request would occupy an environment. */
   const readTaskResult: Method = async (params, request) => {
     const ended = findEnd(await readCall(params, request), request.requestId);
-    if (!ended) throw new RpcError('internalError', notEnded, { status: 200 });
+    if (!ended) throw new RpcError('internalError', notEnded);
     return withMeta(ended.result, relatedTo(String(params.taskId)));
   };
 
@@ -131,7 +131,7 @@ export function openAnswers(tools: readonly Tool[], getExecution: Action, versio
     const method = methods[era].get(message.method);
     if (!method) {
       throw new RpcError('methodNotFound', `Unknown method. Available methods: ${[...methods[era].keys()].join(', ')}.`, {
-        status: era === 'modern' ? 404 : 200,
+        ...(era === 'modern' && { status: 404 }),
       });
     }
     const result = await method(message.params, request);
@@ -158,7 +158,7 @@ export function openAnswers(tools: readonly Tool[], getExecution: Action, versio
 /** The gate gives no cursor, because all tools fit one page. @throws RpcError */
 function onePage<T>(cursor: JsonValue | undefined, items: T): T {
   if (cursor === undefined || cursor === null) return items;
-  throw new RpcError('invalidParams', 'Unknown cursor. Leave it out: the list has one page.', { status: 200 });
+  throw new RpcError('invalidParams', 'Unknown cursor. Leave it out: the list has one page.');
 }
 
 const withMeta = (result: object, more: object) => ({
@@ -218,12 +218,12 @@ function asRpcError(error: ApiError, request: ApiRequest, tool: string): RpcErro
   const explained = explainRefusal(tool, error, request.requestId);
   const { message } = explained.error;
   if (!isSigningIn(request) || !needsOtherPat(error, request))
-    return new RpcError('invalidParams', `${message} ${explained.next}`, { status: 200, data: explained });
+    return new RpcError('invalidParams', `${message} ${explained.next}`, { data: explained });
   const signIn = 'Let the person you work for sign in: this host can ask them to.';
   // a connection whose PAT came from a sign-in needs another sign-in; the rest of the message does not apply to it
   const advice =
     error.details.reason === 'pat_missing'
       ? `${message} ${signIn} Otherwise: ${explained.next}`
       : `${message.replace(/\. .*/s, '.')} ${signIn}`;
-  return new RpcError('unauthorized', advice, { status: 401, data: explained, headers: challengeHeaders(error, request) });
+  return new RpcError('unauthorized', advice, { data: explained, headers: challengeHeaders(error, request) });
 }

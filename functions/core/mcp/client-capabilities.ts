@@ -59,7 +59,6 @@ function requireKey(requestState: JsonValue): string {
   throw new RpcError(
     'invalidParams',
     'requestState must have 1 to 255 visible ASCII characters. Send it exactly as the gate gave it, or leave it out.',
-    { status: 200 },
   );
 }
 

@@ -11,18 +11,18 @@ export interface RpcMessage {
   params: JsonObject;
 }
 
-/** The error codes of JSON-RPC 2.0 section 5.1, of MCP 2025-11-25 and of MCP 2026-07-28. */
-const rpcCodes = {
-  parseError: -32700,
-  invalidRequest: -32600,
-  methodNotFound: -32601,
-  invalidParams: -32602,
-  internalError: -32603,
-  headerMismatch: -32020,
-  unsupportedProtocolVersion: -32022,
-  urlElicitationRequired: -32042,
+/** The errors of JSON-RPC 2.0 section 5.1, of MCP 2025-11-25 and of MCP 2026-07-28: code and usual HTTP status. */
+const rpcErrors = {
+  parseError: [-32700, 400],
+  invalidRequest: [-32600, 400],
+  methodNotFound: [-32601, 200],
+  invalidParams: [-32602, 200],
+  internalError: [-32603, 200],
+  headerMismatch: [-32020, 400],
+  unsupportedProtocolVersion: [-32022, 400],
+  urlElicitationRequired: [-32042, 200],
   /** specific to this server: a tool needs a PAT, which the host gets when its user signs in */
-  unauthorized: -32041,
+  unauthorized: [-32041, 401],
 } as const;
 
 /** A protocol error, as opposed to a call that a tool refuses. */
@@ -33,15 +33,15 @@ export class RpcError extends Error {
   readonly data: object | undefined;
   readonly headers: Record<string, string>;
 
-  /** @param status - HTTP status, default 400 */
   constructor(
-    code: keyof typeof rpcCodes,
+    name: keyof typeof rpcErrors,
     message: string,
-    { status = 400, data, headers = {} }: { status?: number; data?: object; headers?: Record<string, string> } = {},
+    { status, data, headers = {} }: { status?: number; data?: object; headers?: Record<string, string> } = {},
   ) {
     super(message);
-    this.code = rpcCodes[code];
-    this.status = status;
+    const [code, usualStatus] = rpcErrors[name];
+    this.code = code;
+    this.status = status ?? usualStatus;
     this.data = data;
     this.headers = headers;
   }

@@ -34,6 +34,24 @@ const nextCallsOfExecute: Partial<Record<ErrorCode, string>> = {
 
 const tellPerson = 'Tell the person you work for';
 
+const notDone = `It was not done. ${tellPerson}; if they still want it, make the call with a new idempotency_key.`;
+
+/** Advice by `details.reason`. */
+const adviceByReason = new Map<unknown, string>([
+  ['policy_changed', `The policy has changed. ${acceptPolicy}`],
+  ['agent_blocked', `Stop: this agent is blocked. ${tellPerson} to ask the operators of this gate.`],
+  ['paused', `${tellPerson} that this service is paused, or search_intents for another intent.`],
+  ['denied', notDone],
+  ['expired', notDone],
+  ['no_longer_holds', notDone],
+  ['outcome_unknown', 'It may have been done. Find that out before you make the call with a new idempotency_key.'],
+  [
+    'approval_pending',
+    'Wait until the operators of this gate have approved this agent, then make the same call again with a new signature.',
+  ],
+  ['intent_changed', 'Call get_intent again. If it is still what you want, call execute_intent with its new digest.'],
+]);
+
 /** Other parameters can help only if the service rejected these (422). */
 function afterFailure({ status, details }: ApiError): string {
   if (status === 422)
@@ -58,17 +76,8 @@ export function nextCall(tool: string, error: ApiError): string {
   const { code, details } = error;
   if (details.reason === 'pat_missing' || details.reason === 'pat_of_connection') return withoutPat(error);
   if (details.outcome === 'executed') return 'It was done. Do not make the same call again.';
-  if (details.reason === 'policy_changed') return `The policy has changed. ${acceptPolicy}`;
-  if (details.reason === 'agent_blocked') return `Stop: this agent is blocked. ${tellPerson} to ask the operators of this gate.`;
-  if (details.reason === 'paused') return `${tellPerson} that this service is paused, or search_intents for another intent.`;
-  if (details.reason === 'denied' || details.reason === 'expired' || details.reason === 'no_longer_holds')
-    return `It was not done. ${tellPerson}; if they still want it, make the call with a new idempotency_key.`;
-  if (details.reason === 'outcome_unknown')
-    return 'It may have been done. Find that out before you make the call with a new idempotency_key.';
-  if (details.reason === 'approval_pending')
-    return 'Wait until the operators of this gate have approved this agent, then make the same call again with a new signature.';
-  if (details.reason === 'intent_changed')
-    return 'Call get_intent again. If it is still what you want, call execute_intent with its new digest.';
+  const advice = adviceByReason.get(details.reason);
+  if (advice !== undefined) return advice;
   if (Array.isArray(details.nearest))
     return `Did you mean ${joinWithOr(details.nearest)}? Call get_intent with the one that you mean, or search_intents to find another.`;
   if (code === 'TOO_MANY_REQUESTS') return `Make the same call again after ${details.retry_after_seconds} seconds, not earlier.`;

@@ -28,7 +28,9 @@ export function readEra({ method, params }: RpcMessage, request: ApiRequest): Er
     return 'legacy';
   }
   if (typeof claimed !== 'string' || !isObject(meta[capabilitiesKey])) {
-    throw new RpcError('invalidParams', `params._meta must contain the text ${protocolVersionKey} and the object ${capabilitiesKey}.`);
+    throw new RpcError('invalidParams', `params._meta must contain the text ${protocolVersionKey} and the object ${capabilitiesKey}.`, {
+      status: 400,
+    });
   }
   if (header !== undefined) requireHeader('MCP-Protocol-Version', header, claimed);
   if (claimed !== modernRevision) throw unsupported(claimed);

@@ -58,7 +58,6 @@ function elicit({ executionId, key }: PendingCall, { era }: ClientCapabilities, 
   if (era === 'modern')
     return { resultType: 'input_required', inputRequests: { approval: { method: 'elicitation/create', params } }, requestState: key };
   throw new RpcError('urlElicitationRequired', `${message} Then make the same call again.`, {
-    status: 200,
     data: { elicitations: [{ ...params, elicitationId: executionId }] },
   });
 }

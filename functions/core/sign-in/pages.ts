@@ -117,14 +117,10 @@ export interface Consent {
   formToken: string;
 }
 
-const inWords = (seconds: number): string => {
-  const unit = [
-    { name: 'hour', length: 3_600 },
-    { name: 'minute', length: 60 },
-  ].find(({ length }) => seconds % length === 0) ?? { name: 'second', length: 1 };
-  const amount = seconds / unit.length;
-  return `${amount} ${unit.name}${amount === 1 ? '' : 's'}`;
-};
+function inWords(seconds: number): string {
+  const [unit, length] = [['hour', 3_600] as const, ['minute', 60] as const].find(([, length]) => seconds % length === 0) ?? ['second', 1];
+  return new Intl.NumberFormat('en', { style: 'unit', unit, unitDisplay: 'long' }).format(seconds / length);
+}
 
 const facts = (entries: [name: string, value: string][]): string =>
   `<dl>\n${entries.map(([name, value]) => `<dt>${name}</dt><dd>${escapeHtml(value)}</dd>`).join('\n')}\n</dl>`;
@@ -134,17 +130,8 @@ const hidden = (fields: Record<string, string | undefined>): string =>
     .flatMap(([name, value]) => (value === undefined ? [] : [`<input type="hidden" name="${name}" value="${escapeHtml(value)}">`]))
     .join('\n');
 
-export function consentPage({
-  client,
-  authRequest,
-  person,
-  policy,
-  policyReference,
-  baseUrl,
-  patLifeSeconds,
-  signInSeconds,
-  formToken,
-}: Consent): ApiResponse {
+export function consentPage(consent: Consent): ApiResponse {
+  const { client, authRequest, person, policy, policyReference, baseUrl, patLifeSeconds, signInSeconds, formToken } = consent;
   const isLocal = isLoopback(authRequest.redirect_uri);
   const target = new URL(authRequest.redirect_uri);
   return page(
