@@ -50,6 +50,13 @@ test('creates, replaces and deletes in one log entry, and returns the remaining 
   expect((await registry.intents.find(uid('first')))?.intent).toMatchObject({ description: 'Tells something else', rev: before.seq + 1 });
 });
 
+test('accepts the entity tag of an intent, even if a proxy has weakened it', async () => {
+  const rev = (await registry.intents.find(uid('first')))?.intent.rev;
+  const replace = (tag: string) => change({ replace: [intentOf(uid('first'))], if_match: { [uid('first')]: tag } }, serviceId);
+  expect((await replace(`W/"${rev}.1.full"`)).status).toBe(200);
+  expect((await replace(`"${rev}.1.full"`)).status).toBe(409);
+});
+
 test('replaces an intent only if it still has the given digest', async () => {
   const digest = digestIntent(intentOf(uid('first')));
   const replace = (description: string) =>
