@@ -54,7 +54,7 @@ const position = /^\d{4}-\d\d-\d\dT\d\d:00#\d(#\d{4}-\d\d-\d\dT\d\d:\d\d#[0-9A-Z
 
 export const executionsQuery = z.object({
   from: instant.describe(`executions that ended at this time or later; up to ${recordedDays} days ago`),
-  to: instant.optional().describe('and before this one; default: now'),
+  to: instant.optional().describe('executions that ended before this time; default: now'),
   after: z.string().regex(position, 'must be that of a next link').optional().describe('as in the next link'),
   page_size: z
     .string()

@@ -19,7 +19,7 @@ export const headerName = z
   .regex(/^[\w!#$%&'*+.^`|~-]+$/, 'must be the name of a header field, for example Authorization')
   .refine(
     (name) => !reserved.test(foldHeaderName(name)),
-    'must not be a header field that calls already carry or that steers the connection or the call',
+    'must not be a header field that calls already carry or that controls the connection or the call',
   );
 
 export const publicHeaderName = headerName.refine(

@@ -14,8 +14,7 @@ const operationTimeoutMs = 2_500;
 const firstPauseMs = 100;
 
 /** Responses after which a retry may succeed. */
-const isTransient = (status: number, name: string): boolean =>
-  status >= 500 || /Throttl|LimitExceeded|RequestTimeout|InternalServiceError/.test(name);
+const isTransient = (status: number, name: string): boolean => status >= 500 || /Throttl|LimitExceeded|RequestTimeout/.test(name);
 
 /**
  * Opens an AWS service that speaks AWS JSON 1.1. The SDK's client for it would make each function that uses it much larger.

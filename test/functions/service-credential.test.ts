@@ -455,7 +455,7 @@ test.each(['PUT', 'DELETE'] as const)('%s of a service that does not exist is 40
 
 describe('a credential is refused', () => {
   const name = 'must be the name of a header field, for example Authorization';
-  const reserved = 'must not be a header field that calls already carry or that steers the connection or the call';
+  const reserved = 'must not be a header field that calls already carry or that controls the connection or the call';
   const value = 'must be visible ASCII characters and spaces between them';
   const five = 'must have at most 5 values, headers and query together';
   const https = 'must begin with https://';

@@ -26,7 +26,7 @@ test('replaces the whole record, and removes members that the body leaves out', 
 });
 
 describe('header fields that every call carries', () => {
-  const carried = 'must not be a header field that calls already carry or that steers the connection or the call';
+  const carried = 'must not be a header field that calls already carry or that controls the connection or the call';
   test.each([
     [{ 'Notion-Version': '2022-06-28', 'X-Tenant': 'a b' }, []],
     [{ Cookie: 'a=b' }, [['/headers/Cookie', carried]]],

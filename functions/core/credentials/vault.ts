@@ -39,7 +39,7 @@ export function openSecretsManager(prefix: string, access?: AwsAccess) {
         (await send('PutSecretValue', overwrite, 'ResourceNotFoundException')) ??
         (await send('CreateSecret', create, 'ResourceExistsException')) ??
         (await send('PutSecretValue', overwrite));
-      if (written?.VersionId === undefined) throw new Error('Secrets Manager has named no version');
+      if (written?.VersionId === undefined) throw new Error('Secrets Manager returned no version');
       return written.VersionId;
     },
     remove: async (name: string): Promise<void> => {

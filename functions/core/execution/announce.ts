@@ -12,6 +12,6 @@ export function openAnnouncements(): (shown: ApprovalContent, digest: string, ga
     const Detail = JSON.stringify({ gate, id, agent_id, key_thumbprint, intent_uid, since, expires_at, digest });
     const Entries = [{ Source: 'intent-gate', DetailType: 'approval.waiting', Detail }];
     const { FailedEntryCount } = await send<{ FailedEntryCount: number }>('PutEvents', { Entries });
-    if (FailedEntryCount !== 0) throw new Error('EventBridge has refused the event');
+    if (FailedEntryCount !== 0) throw new Error('EventBridge rejected the event');
   };
 }

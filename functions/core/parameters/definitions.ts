@@ -43,7 +43,7 @@ function checkDefinition(definition: Parameter): Issue[] {
   const refuse = (name: KeywordName, problem: string | undefined) => problem !== undefined && issues.push({ path: `/${name}`, problem });
   for (const name of keywordNames) {
     if (definition[name] !== undefined && !constrainedTypes[name].includes(type))
-      refuse(name, `must be left out, because it constrains nothing of type ${type}`);
+      refuse(name, `must be left out, because it does not apply to type ${type}`);
   }
   if (minimum !== undefined && compareNumbers(minimum, maximum ?? minimum) > 0) refuse('minimum', 'must not be greater than maximum');
   if (minLength !== undefined && minLength > (maxLength ?? minLength)) refuse('minLength', 'must not be greater than maxLength');

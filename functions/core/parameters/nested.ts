@@ -62,15 +62,14 @@ export function compileNested(schema: NestedSchema): (value: unknown, at: Path, 
 }
 
 function compile(schema: NestedSchema): Visitor {
+  const checkType = compileType(schema);
   const checks = [
-    compileType(schema),
     compileEnumOf(schema),
     ...compileBounds(schema).map(simple),
     compileMultiple(schema),
     compilePatternOf(schema),
     ...compileInside(schema),
   ].filter((check) => check !== undefined);
-  const hasType = schema.type !== undefined;
   const ownWork = visitWork + (schema.required?.length ?? 0);
   return (value, path, run) => {
     const { budget } = run;
@@ -78,11 +77,10 @@ function compile(schema: NestedSchema): Visitor {
     budget.workLeft -= ownWork + sizeOf(value);
     if (budget.workLeft < 0) return;
     const before = run.found.length;
-    for (const [index, check] of checks.entries()) {
-      check(value, path, run);
-      // a value of the wrong type has no further issues
-      if (hasType && index === 0 && run.found.length > before) return;
-    }
+    checkType?.(value, path, run);
+    // a value of the wrong type has no further issues
+    if (run.found.length > before) return;
+    for (const check of checks) check(value, path, run);
   };
 }
 
@@ -183,7 +181,7 @@ export function findNestedProblems(schema: NestedSchema, at: Path = []): Issue[]
     ...(problem === undefined ? [] : [{ path: pointer([...at, 'pattern']), problem }]),
     ...(schema.$ref === undefined
       ? []
-      : [{ path: pointer([...at, '$ref']), problem: 'must be left out: put what it refers to in its place' }]),
+      : [{ path: pointer([...at, '$ref']), problem: 'must be left out: replace it with the schema that it refers to' }]),
     ...inside.flatMap(([steps, member]) => (member === undefined ? [] : findNestedProblems(member, [...at, ...steps]))),
   ];
 }

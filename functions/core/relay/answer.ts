@@ -42,7 +42,7 @@ const read = ({ body, contentType, redactor }: UpstreamAnswer, { output_paramete
   redact(readContent(body, contentType === undefined ? undefined : redactor.hide(contentType), output_parameters), redactor);
 
 const unusableBodies: Record<UnusableBody, string> = {
-  answer_too_large: 'has more than 1048576 bytes. If the intent has a parameter for it, ask for less next time',
+  answer_too_large: 'has more than 1048576 bytes. If the intent has a parameter for it, request less next time',
   broken_answer: 'was incomplete or unreadable',
   encoded_answer: 'has an unsupported content coding',
   deadline: 'did not end in time',

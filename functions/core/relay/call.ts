@@ -205,7 +205,7 @@ export function openRelay({
     try {
       const credential = await credentials.read(service.service_id, service.credential);
       if (credential.origins.includes(origin)) return credential;
-      throw new TypeError('the record sends the credential where its secret does not');
+      throw new TypeError('the record of the service allows an origin for the credential that the secret does not');
     } catch (error) {
       throw new CallFailed('no_credential', error);
     }

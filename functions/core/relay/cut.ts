@@ -27,9 +27,9 @@ export function cutAnswer(answer: JsonObject, maxBytes = Number.POSITIVE_INFINIT
   if (bytesOf(answer) <= maxBytes) return { body: answer };
   for (let reserved = 0; ; ) {
     const { body, cut } = shorten(answer, maxBytes - reserved);
-    const told = Object.hasOwn(answer, 'cut') ? body : { ...body, cut: { ...cut } };
-    const excess = bytesOf(told) - maxBytes;
-    if (excess <= 0) return { body: told, cut };
+    const marked = Object.hasOwn(answer, 'cut') ? body : { ...body, cut: { ...cut } };
+    const excess = bytesOf(marked) - maxBytes;
+    if (excess <= 0) return { body: marked, cut };
     if (reserved + excess >= maxBytes) return { body, cut };
     reserved += Math.max(excess, 16);
   }

@@ -81,7 +81,7 @@ export function openHttpClient(openConnection: (target: Target) => Promise<Socke
     answered.promise.catch(() => {});
     let isSent = false;
     let head: Omit<HttpAnswer, 'body'> | undefined;
-    // data that arrives before the request is sent is no answer to it
+    // data that arrives before the request is sent is not an answer to it
     const giveUpBody = (unusable: UnusableBody) => isSent && head && answered.resolve({ ...head, body: Buffer.alloc(0), unusable });
     const fail = (error?: Error) => {
       giveUpBody('broken_answer');

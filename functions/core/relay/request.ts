@@ -58,7 +58,7 @@ export function buildRequest(
   values: Values,
 ): UpstreamRequest {
   const template = parseUrlTemplate(endpoint.url);
-  if (typeof template === 'string') throw new TypeError('the intent was registered with a URL that is no template');
+  if (typeof template === 'string') throw new TypeError('the intent is registered with a URL that is not a template');
   const placed = placeholderNames(template);
   const remaining = input_parameters.filter(({ name }) => !placed.has(name) && Object.hasOwn(values, name));
   const {

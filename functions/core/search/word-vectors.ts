@@ -21,7 +21,7 @@ export function readWordVectors(bytes: Uint8Array = readFileSync(file)) {
   const scalesAt = 12 + vocabularyBytes;
   const rowsAt = scalesAt + rowCount * 4;
   if (width !== dimensions || bytes.length !== rowsAt + rowCount * dimensions)
-    throw new Error('word-vectors.bin is damaged: make it again');
+    throw new Error('word-vectors.bin is damaged: regenerate it');
   const vocabulary = Buffer.from(bytes.buffer, bytes.byteOffset + 12, vocabularyBytes)
     .toString('utf8')
     .split('\n');

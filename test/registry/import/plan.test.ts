@@ -174,7 +174,7 @@ describe('what an intent cannot carry is left out and noted', () => {
   const refused = (member: string, problem: string) => `${member} was left out; the registry refuses it: ${problem}`;
   test.each<[type: string, refused: object, note: string, kept?: object]>([
     ['integer', { enum: ['1', 'two'] }, refused('enum', 'must be an integer, like every value of this parameter')],
-    ['number', { minLength: 3 }, refused('minLength', 'must be left out, because it constrains nothing of type number')],
+    ['number', { minLength: 3 }, refused('minLength', 'must be left out, because it does not apply to type number')],
     ['string', { maxLength: -1 }, refused('maxLength', 'must be at least 0')],
     ['string', { description: 'd'.repeat(4001) }, 'the description was cut to 4000 characters', { description: `${'d'.repeat(3999)}…` }],
   ])('%s with %j', (type, more, note, kept = {}) => {

@@ -113,7 +113,7 @@ export function openOpenSearchEngine({ endpoint, region = process.env.AWS_REGION
     async write(entries: readonly Entry[], version: number): Promise<void> {
       for (const body of toBulkBodies(entries, version)) {
         const { status, body: answer } = await send('POST', `/${indexName}/_bulk`, body, { contentType: 'application/x-ndjson' });
-        if (status === 404) throw new Error(`OpenSearch has no index "${indexName}": the next run makes it`);
+        if (status === 404) throw new Error(`OpenSearch has no index "${indexName}": the next run creates it`);
         const refused = refusedIn(answer);
         if (refused.length > 0) throw new Error(`OpenSearch refused ${refused.length} documents: ${refused.slice(0, 3).join('; ')}`);
       }

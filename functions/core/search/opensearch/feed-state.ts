@@ -43,7 +43,7 @@ export function openFeedState(table: Table, collection: string, now: () => numbe
         /** @throws Error if this run took so long that a later one has begun */
         async save(progress: FeedProgress): Promise<void> {
           const isSaved = await update(number, { set: { progress } });
-          if (!isSaved) throw new Error('another run feeds the search collection, because this one took too long');
+          if (!isSaved) throw new Error('a later run has taken over the search collection, because this one took too long');
         },
         async end(): Promise<void> {
           await update(number, { remove: ['busy_until'] });

@@ -19,7 +19,7 @@ const large = 'is too large when its repetitions are written out; use smaller co
 
 describe('an input that is a header field', () => {
   const place = { in: 'header' } as const;
-  const carried = 'must not be a header field that calls already carry or that steers the connection or the call';
+  const carried = 'must not be a header field that calls already carry or that controls the connection or the call';
   const value = 'must be 1 to 4096 visible ASCII characters and spaces between them, because it is sent as a header field';
   const like = `${value}, like every value of this parameter`;
 
@@ -126,7 +126,7 @@ describe('patterns', () => {
 });
 
 describe('definitions that contradict themselves', () => {
-  const idle = (type: string) => `must be left out, because it constrains nothing of type ${type}`;
+  const idle = (type: string) => `must be left out, because it does not apply to type ${type}`;
   const like = (problem: string) => `${problem}, like every value of this parameter`;
   test.each<[string, Partial<Parameter>, string, string]>([
     ['bounds', { type: 'number', minimum: 2, maximum: 1 }, '/minimum', 'must not be greater than maximum'],

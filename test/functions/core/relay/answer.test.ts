@@ -162,7 +162,7 @@ describe('an answer in the 200s is passed on', () => {
 
   const failed = ['INTENT_EXECUTION_FAILED', 502] as const;
   test.each<[UnusableBody, ErrorCode, number, string]>([
-    ['answer_too_large', ...failed, 'has more than 1048576 bytes. If the intent has a parameter for it, ask for less next time'],
+    ['answer_too_large', ...failed, 'has more than 1048576 bytes. If the intent has a parameter for it, request less next time'],
     ['broken_answer', ...failed, 'was incomplete or unreadable'],
     ['encoded_answer', ...failed, 'has an unsupported content coding'],
     ['deadline', 'GATEWAY_TIMEOUT', 504, 'did not end in time'],

@@ -47,5 +47,5 @@ describe('a vector', () => {
 });
 
 test('a damaged file is refused', () => {
-  expect(() => readWordVectors(bytes.subarray(0, -1))).toThrow('word-vectors.bin is damaged: make it again');
+  expect(() => readWordVectors(bytes.subarray(0, -1))).toThrow('word-vectors.bin is damaged: regenerate it');
 });

@@ -41,7 +41,7 @@ test('an index is made if there is none, and lists the intents of a service in p
   next = { status: 404, body: '' };
   expect(await engine.hasIndex()).toBe(false);
   expect(await engine.uidsOf('s')).toEqual([]);
-  await expect(engine.write([['a', undefined]], 1)).rejects.toThrow(`OpenSearch has no index "${indexName}": the next run makes it`);
+  await expect(engine.write([['a', undefined]], 1)).rejects.toThrow(`OpenSearch has no index "${indexName}": the next run creates it`);
   next = answerOf({ hits: { total: { value: 1 }, hits: [{ _id: 'a', _score: null }] } });
   await engine.createIndex();
   expect(await engine.hasIndex()).toBe(true);
