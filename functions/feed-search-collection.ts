@@ -12,7 +12,7 @@ export function createAction(parts: FeedParts): () => Promise<void> {
   const feed = openFeed(parts);
   return async () => {
     const result = await feed();
-    if (!result) return log.info('another run feeds the search collection');
+    if (!result) return log.info('another run is feeding the search collection');
     const behind_seconds = Math.round(result.behindMs / 1000);
     if (result.fill) log.info('filled a part of the search collection', { behind_seconds, intents: result.fill.intents });
     else log.info('fed the search collection', { behind_seconds });

@@ -404,7 +404,7 @@ export const agentScenarios: Scenario[] = [
           return begun?.number;
         }),
         check: async ({ outcomes, table }) => {
-          for (const error of errorsOf(outcomes)) if (!/another run feeds/.test(String(error))) codeOf(error);
+          for (const error of errorsOf(outcomes)) if (!/a later run has taken over/.test(String(error))) codeOf(error);
           const item = await table.get<{ run_number: number; progress?: FeedProgress }>(keys.feed('collection'));
           const numbers = valuesOf(outcomes) as (number | undefined)[];
           const at = outcomes.findIndex((outcome) => answerOf(outcome) === Math.max(...numbers.map((one) => one ?? 0)));

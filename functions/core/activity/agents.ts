@@ -44,8 +44,8 @@ async function idsOf(table: Table, thumbprint: string, nowMs: number): Promise<s
       keys.waitingAgents(),
       ...items.flatMap(({ agent_id }) => [keys.agent(agent_id), keys.waiting(agent_id, thumbprint)]),
     ]);
-    const isOfKey = (at: number) => keyOf(found[2 * at]) === thumbprint || isWaiting(found[2 * at + 1], queue, nowMs);
-    ids.push(...items.flatMap(({ agent_id }, at) => (isOfKey(at) ? [agent_id] : [])));
+    const isIts = (at: number) => keyOf(found[2 * at]) === thumbprint || isWaiting(found[2 * at + 1], queue, nowMs);
+    ids.push(...items.flatMap(({ agent_id }, at) => (isIts(at) ? [agent_id] : [])));
     if (ids.length >= maxIds) break;
   }
   return ids;
