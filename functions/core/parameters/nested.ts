@@ -1,6 +1,6 @@
 import { canonicalText } from '../../../schemas/canonical.ts';
 import type { Issue } from '../../../schemas/errors.ts';
-import { isRawNumber } from '../../../schemas/number.ts';
+import { isNumeric, isRawNumber, toDouble } from '../../../schemas/number.ts';
 import type { NestedSchema } from '../../../schemas/parameter.ts';
 import { describeUnknown, isObject, pointer, shortPointer } from '../json.ts';
 import { compileBounds, compileEnum, findPatternProblem, types } from './keywords.ts';
@@ -113,11 +113,13 @@ function compileEnumOf({ enum: allowed }: NestedSchema): Visitor | undefined {
 }
 
 /** Tolerates rounding of doubles, so 0.3 and 0.30000000000000004 are multiples of 0.1. Numbers that exceed double precision are left to the service. */
-function compileMultiple({ multipleOf: step }: NestedSchema): Visitor | undefined {
-  if (typeof step !== 'number' || step <= 0) return undefined;
+function compileMultiple({ multipleOf }: NestedSchema): Visitor | undefined {
+  const step = multipleOf && toDouble(multipleOf);
+  if (step === undefined || step <= 0) return undefined;
   const holds = (value: unknown) => {
-    if (typeof value !== 'number') return true;
-    const times = value / step;
+    const number = isNumeric(value) ? toDouble(value) : undefined;
+    if (number === undefined) return true;
+    const times = number / step;
     return Math.abs(times - Math.round(times)) <= 4 * Number.EPSILON * Math.abs(times);
   };
   return simple({ holds, problem: `must be a multiple of ${step}` });
