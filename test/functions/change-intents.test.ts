@@ -73,7 +73,7 @@ test('replaces an intent only if it still has the given digest', async () => {
 describe('changes nothing', () => {
   const taken = 'An intent with this intent_uid exists. Update that one, or choose another slug or version.';
   const twice = 'must not be the uid of another change in the same request';
-  const invalid = (...issues: [string, string][]) => refusals.invalid(...issues);
+  const { invalid } = refusals;
   const located = (path: string, problem: string) => ({ details: { issues: [{ path, problem }] } });
 
   test.each<[string, () => unknown, object]>([

@@ -14,6 +14,7 @@ import { type Agent, baseUrl, execute, newAgent, obtainPat } from '../support/ga
 import { type Answer, invoke, nextQuery, refusalOf } from '../support/invoke.ts';
 import { openMcp, toolEndpoints } from '../support/mcp.ts';
 import { intentOf } from '../support/records.ts';
+import { refusals } from '../support/registry.ts';
 
 let steps: Action;
 let worker: (executionId: string) => Promise<void>;
@@ -125,10 +126,9 @@ describe('a call that a person has to approve', () => {
   });
 
   test('needs an idempotency key', async () => {
-    expect(refusalOf(await execute(steps, pat, uid(), { code: 'FR' }))).toMatchObject({
-      status: 400,
-      code: 'INVALID_PARAMETER',
-      details: { issues: [{ path: '', problem: 'the header Idempotency-Key is required' }] },
+    expect(refusalOf(await execute(steps, pat, uid(), { code: 'FR' }))).toEqual({
+      ...refusals.invalid(['', 'the header Idempotency-Key is required']),
+      message: expect.stringMatching(/^This call is not made immediately: .* Send it with an Idempotency-Key, /),
     });
   });
 
@@ -168,8 +168,8 @@ describe('a call that a person has to approve', () => {
 test('a decision needs a digest and a waiting call', async () => {
   const id = idOf(await ask());
   const { digest } = await shown();
-  const issues = [{ path: '', problem: 'the header If-Match must be the digest of the approval, in quotation marks' }];
-  expect(refusalOf(await decide(id, undefined))).toMatchObject({ status: 400, details: { issues } });
+  const unquoted = refusals.invalid(['', 'the header If-Match must be the digest of the approval, in quotation marks']);
+  expect(refusalOf(await decide(id, undefined))).toEqual(unquoted);
   expect(refusalOf(await decide('01J00000000000000000000000', digest))).toMatchObject({
     status: 404,
     message: 'No call with this id has waited for approval in the last 24 hours. List the waiting calls.',

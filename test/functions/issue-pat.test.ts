@@ -23,6 +23,7 @@ import { type Policy, policyWords } from '../../schemas/policy.ts';
 import { openIssueOver } from '../support/actions.ts';
 import { makeAgent, signJws, signProof, type TestAgent } from '../support/agents.ts';
 import { type Answer, invoke, refusalOf } from '../support/invoke.ts';
+import { refusals } from '../support/registry.ts';
 import { judgePat } from '../support/second-verifier.ts';
 import { startTable } from '../support/table.ts';
 
@@ -179,12 +180,6 @@ describe('POST /api/pat/issue', () => {
   });
 
   describe('refuses, and writes nothing:', () => {
-    const issues = (...places: [string, string][]) => ({
-      status: 400,
-      code: 'INVALID_PARAMETER',
-      message: 'The request is not valid. Correct every problem in details.issues, then send it again.',
-      details: { issues: places.map(([path, problem]) => ({ path, problem })) },
-    });
     const doesNotHold = invalid(
       'The signature does not verify with agent_public_key. Sign the bytes that GET /api/policy sends, unchanged, or send a JWS whose payload is that policy.',
     );
@@ -193,22 +188,25 @@ describe('POST /api/pat/issue', () => {
       [
         'nothing',
         () => ({}),
-        issues(['/agent_id', 'is required'], ['/signed_policy', 'is required'], ['/agent_public_key', 'is required']),
+        refusals.invalid(['/agent_id', 'is required'], ['/signed_policy', 'is required'], ['/agent_public_key', 'is required']),
       ],
       [
         'an agent_id of 257 characters',
         (agent) => requestOf(agent, { agent_id: 'ü'.repeat(257) }),
-        issues(['/agent_id', 'must have at most 256 characters']),
+        refusals.invalid(['/agent_id', 'must have at most 256 characters']),
       ],
       [
         'U+202E in agent_id',
         (agent) => requestOf(agent, { agent_id: 'a\u202eb' }),
-        issues(['/agent_id', 'must not contain the invisible or control character U+202E (character 2)']),
+        refusals.invalid(['/agent_id', 'must not contain the invisible or control character U+202E (character 2)']),
       ],
       [
         'a private key',
         (agent) => requestOf(agent, { agent_public_key: agent.privateKey.export({ format: 'pem', type: 'pkcs8' }) }),
-        issues(['/agent_public_key', 'must be the public key, but a private key was sent: treat it as leaked, and create a new pair']),
+        refusals.invalid([
+          '/agent_public_key',
+          'must be the public key, but a private key was sent: treat it as leaked, and create a new pair',
+        ]),
       ],
       [
         'the signature of another key',
@@ -302,18 +300,11 @@ describe('POST /api/pat/issue', () => {
   });
 
   describe('an agent_id', () => {
-    const bound = {
-      status: 403,
-      code: 'POLICY_REJECTED',
-      message: 'The agent_id belongs to another key. Sign with that key, or choose another agent_id.',
-      details: { reason: 'agent_id_bound' },
-    };
-
     test('belongs to the key that presents it first, in any Unicode normal form', async () => {
       const [first, second] = [await makeAgent(), await makeAgent('Ed25519')];
       expect((await issue(await requestOf(first, { agent_id: 'caf\u00e9' }))).status).toBe(200);
-      expectRefusal(await issue(await requestOf(second, { agent_id: 'caf\u00e9' })), bound);
-      expectRefusal(await issue(await requestOf(second, { agent_id: 'cafe\u0301' })), bound);
+      expectRefusal(await issue(await requestOf(second, { agent_id: 'caf\u00e9' })), refusals.boundAgentId);
+      expectRefusal(await issue(await requestOf(second, { agent_id: 'cafe\u0301' })), refusals.boundAgentId);
       expect((await readClaims(await issue(await requestOf(first, { agent_id: 'cafe\u0301' })))).sub).toBe('caf\u00e9');
       expect(kms.operations).toEqual(['Sign', 'Sign']);
     });

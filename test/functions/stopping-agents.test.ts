@@ -21,6 +21,7 @@ import { type Agent, baseUrl, execute, newAgent, obtainPat, post, requestPat } f
 import { type Answer, byAdmin, invoke, nextQuery, refusalOf } from '../support/invoke.ts';
 import { letPass } from '../support/let-pass.ts';
 import { intentOf } from '../support/records.ts';
+import { refusals } from '../support/registry.ts';
 
 const { gate, upstream, serviceId, endpointAt } = await startExecuting();
 const uid = 'test.example:stop:v1';
@@ -65,13 +66,6 @@ const pending = {
     'The operators of this gate must approve each agent before it can get its first PAT. This agent is waiting for approval; ask again once it is approved.',
   details: { reason: 'approval_pending' },
 };
-const bound = {
-  status: 403,
-  code: 'POLICY_REJECTED',
-  message: 'The agent_id belongs to another key. Sign with that key, or choose another agent_id.',
-  details: { reason: 'agent_id_bound' },
-};
-
 describe('a blocked agent', () => {
   const cases: [string, (agent: Agent, other: Agent) => Agent][] = [
     ['as it is', (agent) => agent],
@@ -266,7 +260,7 @@ describe('if approval is required', () => {
       key_thumbprint: partnersKey,
     });
     expect((await ask(partner)).status).toBe(200);
-    expect(refusalOf(await ask(stranger))).toEqual(bound);
+    expect(refusalOf(await ask(stranger))).toEqual(refusals.boundAgentId);
     const otherKey = {
       status: 409,
       code: 'CONFLICT',
@@ -283,7 +277,7 @@ describe('if approval is required', () => {
   test('an id and a key can be approved before their first request', async () => {
     const agent = await newAgent();
     expect((await approve(agent.agentId, { key_thumbprint: await keyOf(agent) })).status).toBe(200);
-    expect(refusalOf(await ask({ ...(await newAgent()), agentId: agent.agentId }))).toEqual(bound);
+    expect(refusalOf(await ask({ ...(await newAgent()), agentId: agent.agentId }))).toEqual(refusals.boundAgentId);
     expect((await ask(agent)).status).toBe(200);
   });
 
@@ -361,7 +355,7 @@ test.each([
 ])('an agent_id that looks like another (%s) belongs to the same key, which keeps its first spelling', async (_, change) => {
   const agent = await newAgent(`Acme bot ${Math.random()}`);
   await obtainPat(gate, agent);
-  expect(refusalOf(await requestPat(gate.openIssue(), await newAgent(change(agent.agentId))))).toEqual(bound);
+  expect(refusalOf(await requestPat(gate.openIssue(), await newAgent(change(agent.agentId))))).toEqual(refusals.boundAgentId);
   const pat = await obtainPat(gate, { ...agent, agentId: change(agent.agentId) });
   expect(decodeJwt(pat).sub).toBe(agent.agentId);
   expect((await run(pat)).status).toBe(200);

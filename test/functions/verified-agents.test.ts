@@ -19,8 +19,9 @@ import { toAgent } from '../../schemas/agent.ts';
 import { serviceOver } from '../client/service.ts';
 import { makeCertificate } from '../support/certificate.ts';
 import { type Agent, baseUrl, execute, newAgent, requestPat, startGate } from '../support/gate.ts';
-import { byAdmin, type Call, invoke, someAdmin } from '../support/invoke.ts';
+import { byAdmin, type Call, invoke, refusalOf, someAdmin } from '../support/invoke.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
+import { refusals } from '../support/registry.ts';
 import { startUpstream } from '../support/upstream.ts';
 
 const certificate = makeCertificate('bot.example');
@@ -61,6 +62,8 @@ beforeEach(async () => {
   list(await newAgent(), agent);
 });
 
+const refusedFor = (problem: unknown) => refusals.invalid(['/agent_directory', problem]);
+
 describe('an agent', () => {
   test('is verified if its directory lists its key at each issue', async () => {
     expect(claimsOf(await ask(agent))).toMatchObject({
@@ -74,12 +77,7 @@ describe('an agent', () => {
     expect([plain.agent_domain, plain.scope, await shown()]).toEqual([undefined, ['open.example:*:*:execute'], undefined]);
     await ask(agent);
     list(await newAgent());
-    expect(await ask(agent)).toMatchObject({
-      status: 400,
-      body: {
-        error: { details: { issues: [{ path: '/agent_directory', problem: 'must lead to a directory that lists agent_public_key' }] } },
-      },
-    });
+    expect(refusalOf(await ask(agent))).toEqual(refusedFor('must lead to a directory that lists agent_public_key'));
     expect(await shown()).toBe(domain);
   });
 
@@ -98,15 +96,7 @@ describe('an agent', () => {
     ],
   ])('is not verified by a directory that %s', async (_, answers, problem) => {
     answer = await answers();
-    expect(await ask(agent)).toMatchObject({
-      status: 400,
-      body: {
-        error: {
-          code: 'INVALID_PARAMETER',
-          details: { issues: [{ path: '/agent_directory', problem: expect.stringContaining(problem) }] },
-        },
-      },
-    });
+    expect(refusalOf(await ask(agent))).toEqual(refusedFor(expect.stringContaining(problem)));
     expect(await gate.agents.find(agent.agentId)).toBeUndefined();
   });
 
@@ -114,12 +104,8 @@ describe('an agent', () => {
     'cannot name the directory %j',
     async (name) => {
       const seen = upstream.seen.length;
-      expect(await ask(agent, { agent_directory: name })).toMatchObject({
-        status: 400,
-        body: {
-          error: { details: { issues: [{ path: '/agent_directory', problem: 'must be an https origin, such as https://bot.example' }] } },
-        },
-      });
+      const refused = await ask(agent, { agent_directory: name });
+      expect(refusalOf(refused)).toEqual(refusedFor('must be an https origin, such as https://bot.example'));
       expect(upstream.seen.length).toBe(seen);
     },
   );

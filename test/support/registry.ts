@@ -70,6 +70,12 @@ export const refusals = {
     message: 'Nothing was changed: the record exists, and If-None-Match excludes it. Leave this header out to change the record.',
     details: { reason: 'etag_mismatch' },
   },
+  boundAgentId: {
+    status: 403,
+    code: 'POLICY_REJECTED',
+    message: 'The agent_id belongs to another key. Sign with that key, or choose another agent_id.',
+    details: { reason: 'agent_id_bound' },
+  },
   mediaType: {
     status: 415,
     code: 'UNSUPPORTED_MEDIA_TYPE',
@@ -77,7 +83,7 @@ export const refusals = {
     details: {},
   },
   /** @param issues - path and problem of each */
-  invalid: (...issues: [path: string, problem: string][]) => ({
+  invalid: (...issues: [path: string, problem: unknown][]) => ({
     status: 400,
     code: 'INVALID_PARAMETER',
     message: 'The request is not valid. Correct every problem in details.issues, then send it again.',
