@@ -12,7 +12,7 @@ interface ActProps {
   command: string;
   /** performs the action; resolves to false if it was not performed after all */
   act(): Promise<unknown>;
-  onDone(): void;
+  onDone?(): void;
 }
 
 /** A button for a change. It reports the result and shows the equivalent command. */
@@ -23,7 +23,7 @@ export function Act({ title, isDangerous = false, command, act, onDone }: ActPro
     setState('running');
     setFailure(undefined);
     try {
-      if ((await act()) !== false) onDone();
+      if ((await act()) !== false) onDone?.();
     } catch (error) {
       setFailure(error);
     }

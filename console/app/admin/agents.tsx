@@ -3,6 +3,7 @@ import { Refusal } from '../../../client/errors.ts';
 import { compilePolicy } from '../../../functions/core/policy/compile.ts';
 import { describePointer } from '../../../functions/core/policy/trial.ts';
 import { operand, quote } from '../../../registry/shell-words.ts';
+import { refusedOf } from '../../../registry/usage.ts';
 import { type Agent, type AgentPage, type AgentWithUsage, agentAddress, agentState, noAgentId } from '../../../schemas/agent.ts';
 import type { Policy } from '../../../schemas/policy.ts';
 import type { StatsByAgent } from '../../../schemas/stats.ts';
@@ -20,7 +21,7 @@ import { ask, useRead } from '../gate.ts';
 import { go, linkTo } from '../route.ts';
 import { useDraft } from '../store.ts';
 import { Act } from './act.tsx';
-import { Refusals, refusedOf, UsageCharts } from './usage.tsx';
+import { Refusals, UsageCharts } from './usage.tsx';
 
 const stateNames: Record<Agent['state'], string> = { active: 'active', pending: 'waiting for approval', blocked: 'blocked' };
 

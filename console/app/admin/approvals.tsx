@@ -99,7 +99,7 @@ export function ApprovalView({ id }: { id: string }) {
         <>
           <Part title="Approve">
             <p>Exactly this call will be made, once.</p>
-            <Act title="Approve" isDangerous command={`approvals approve ${id}`} act={decide('approve')} onDone={() => {}} />
+            <Act title="Approve" isDangerous command={`approvals approve ${id}`} act={decide('approve')} />
           </Part>
           <Part title="Deny">
             <FormField

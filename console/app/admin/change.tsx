@@ -32,14 +32,7 @@ function Details({ details }: { details: ChangeDetails }) {
         <Shown text={actor.user_name ?? actor.client_id ?? actor.subject} />, <Time at={at} />, request <code>{request_id}</code>
       </p>
       {compareVersions(details).map(({ kind, id, action, differences }) => (
-        <Part
-          key={`${kind} ${id}`}
-          title={
-            <>
-              {action} {kind} <Shown text={id} />
-            </>
-          }
-        >
+        <Part key={`${kind} ${id}`} title={`${action} ${kind} ${id}`}>
           {differences ? (
             <Diff label={`Changes of ${id}`} differences={differences} />
           ) : (

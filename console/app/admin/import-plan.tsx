@@ -58,13 +58,7 @@ export function ImportPlan({ dry, onApply, onMain }: ImportPlanProps) {
   const isNothing = chosen.length === 0 && (service.kind === 'same' || intents.length > 0);
   const apply = () => onApply({ ...dry, changes: { ...changes, intents: chosen } });
   return (
-    <Part
-      title={
-        <>
-          Planned changes to <Shown text={changes.name} />
-        </>
-      }
-    >
+    <Part title={`Planned changes to ${changes.name}`}>
       {candidates.length > 1 && (
         <FormField
           field={{ name: 'main', label: 'Main document', type: 'string', enum: candidates, required: true, hint: '' }}

@@ -120,11 +120,7 @@ export function Import() {
       </details>
       {dropped && !isBusy && (
         <p>
-          <button type="button" onClick={() => begin(dropped)}>
-            <span>
-              Read <Shown text={dropped.name} /> again
-            </span>
-          </button>
+          <Button title={<Shown text={`Read ${dropped.name} again`} />} onClick={() => begin(dropped)} />
         </p>
       )}
       <Failure error={failure} />

@@ -1,7 +1,7 @@
 import { operand } from '../../../registry/shell-words.ts';
 import { type FullIntent, intentInput, intentUpdate } from '../../../schemas/intent.ts';
 import { Failure } from '../components/states.tsx';
-import { Heading, Part, Shown, Way } from '../components/text.tsx';
+import { Heading, Part, Way } from '../components/text.tsx';
 import type { Field } from '../field-values.ts';
 import { ask, useRead } from '../gate.ts';
 import { go, linkTo } from '../route.ts';
@@ -59,9 +59,7 @@ export function EditIntent({ uid }: { uid: string }) {
   return (
     <article>
       <Way to={back} title="Back to the intent" />
-      <Heading title={`Edit ${uid}`}>
-        Edit <Shown text={uid} />
-      </Heading>
+      <Heading title={`Edit ${uid}`} />
       <Failure error={error} retry={reload} />
       {answer && (
         <>

@@ -38,7 +38,7 @@ export function PolicyOnTrial({ query }: { query: URLSearchParams }) {
   const isWaiting = !inForce || (isLoading && (file !== undefined || !trial));
   const isFailed = error !== undefined && (file !== undefined || !hasNone);
   return (
-    <Part title={file ? <Shown text={`On trial: ${file.name}`} /> : 'On trial'}>
+    <Part title={file ? `On trial: ${file.name}` : 'On trial'}>
       <p class="quiet">
         See what another policy would have decided about the gate's calls before you deploy it. The policy of the setting tryPolicyFile is
         tried on every call; a file that you drop here is tried in your browser.

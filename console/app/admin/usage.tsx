@@ -1,4 +1,4 @@
-import { usedService } from '../../../registry/usage.ts';
+import { answeredOf, meanOf, refusedOf, usedService } from '../../../registry/usage.ts';
 import {
   latencyLimits,
   type ServiceStats,
@@ -111,10 +111,6 @@ export const Refusals = ({ label, head, refusals }: { label: string; head: strin
   />
 );
 
-export const refusedOf = ({ refusals }: StatsNumbers): number => Object.values(refusals).reduce((total, one) => total + one, 0);
-const answeredOf = ({ latency }: StatsNumbers): number => latency.reduce((total, count) => total + count, 0);
-const meanOf = (numbers: StatsNumbers): number | undefined =>
-  answeredOf(numbers) > 0 ? Math.round(numbers.upstream_ms / answeredOf(numbers)) : undefined;
 const inMs = (value: number | undefined): string => (value === undefined ? '–' : `${value} ms`);
 
 const columns: readonly Column<Row>[] = [

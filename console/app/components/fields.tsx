@@ -160,13 +160,11 @@ function Members({ field, schema: { properties = {}, required = [] }, value, iss
   return (
     <>
       {needed.map(show)}
-      {optional.length > 0 && needed.length === 0 && optional.length <= 4
-        ? optional.map(show)
-        : optional.length > 0 && (
-            <Fold summary={`Optional (${optional.length})`} isOpen={optional.some(isFilled)}>
-              {() => optional.map(show)}
-            </Fold>
-          )}
+      {optional.length > 0 && (
+        <Fold summary={`Optional (${optional.length})`} isOpen={optional.some(isFilled) || (needed.length === 0 && optional.length <= 4)}>
+          {() => optional.map(show)}
+        </Fold>
+      )}
     </>
   );
 }

@@ -94,11 +94,13 @@ export function Heading({ title, children = <Shown text={title} /> }: { title: s
   );
 }
 
-export function Part({ title, id, children }: { title: ComponentChildren; id?: string; children: ComponentChildren }) {
+export function Part({ title, id, children }: { title: string; id?: string; children: ComponentChildren }) {
   const titleId = useId();
   return (
     <section class="part" id={id} aria-labelledby={titleId}>
-      <h2 id={titleId}>{title}</h2>
+      <h2 id={titleId}>
+        <Shown text={title} />
+      </h2>
       {children}
     </section>
   );
