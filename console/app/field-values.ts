@@ -60,36 +60,24 @@ export function readParameters(definitions: readonly Parameter[], typed: Typed):
   return { values, issues: [...unread, ...issues.filter(({ path }) => !missed.has(path))] };
 }
 
+/** Problems of text that cannot be read, by type. */
+const problems: Partial<Record<Parameter['type'], string>> = {
+  number: 'must be a number, such as 3 or 2.5',
+  integer: 'must be a number, such as 3 or 2.5',
+  array: 'must be a list in JSON, such as ["a", "b"]',
+  object: 'must be an object in JSON, such as {"a": 1}',
+};
+
 /** @throws Error whose message completes the sentence "the value ..." */
 function readValue({ type, enum: choices, control }: Field, text: string): unknown {
   if (control === 'list') return text.split(',').flatMap((item) => item.trim() || []);
-  if (choices !== undefined) return parseJson(text, 'is none of the choices');
-  switch (type) {
-    case 'string':
-      return text;
-    case 'any':
-      try {
-        return parseExact(text);
-      } catch {
-        return text;
-      }
-    case 'number':
-    case 'integer':
-      return parseJson(text.trim().replace(/^\+/, ''), 'must be a number, such as 3 or 2.5');
-    case 'array':
-      return parseJson(text, 'must be a list in JSON, such as ["a", "b"]');
-    case 'object':
-      return parseJson(text, 'must be an object in JSON, such as {"a": 1}');
-    default:
-      return parseJson(text, 'must be true or false');
-  }
-}
-
-function parseJson(text: string, problem: string): unknown {
+  if (type === 'string' && choices === undefined) return text;
+  const isNumber = type === 'number' || type === 'integer';
   try {
-    return parseExact(text);
+    return parseExact(isNumber ? text.trim().replace(/^\+/, '') : text);
   } catch (cause) {
-    throw new Error(problem, { cause });
+    if (type === 'any' && choices === undefined) return text;
+    throw new Error(choices ? 'is none of the choices' : (problems[type] ?? 'must be true or false'), { cause });
   }
 }
 

@@ -156,8 +156,4 @@ export const Pages = ({ page, of, onPage }: { page: number; of: number; onPage(p
 
 /** A button that opens the user pool's page, if admins can sign in here. */
 export const SignIn = ({ title = 'Sign in', kind = '' }: { title?: string; kind?: string }) =>
-  deployment.signIn ? (
-    <button type="button" class={kind} onClick={() => void beginSignIn()}>
-      {title}
-    </button>
-  ) : null;
+  deployment.signIn ? <Button title={title} kind={kind} onClick={() => void beginSignIn()} /> : null;

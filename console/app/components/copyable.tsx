@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { escapeHiddenInJson } from '../../../schemas/text.ts';
+import { Button } from './controls.tsx';
 import { Scrolled } from './table.tsx';
 
 /** Maximum length of displayed text, in characters. */
@@ -21,14 +22,12 @@ export function Copyable({ text, label }: { text: string; label: string }) {
             <code>{escapeHiddenInJson(text.slice(0, maxShown))}</code>
           </pre>
         </Scrolled>
-        <button
-          type="button"
-          class="plain"
-          aria-label={`Copy: ${label}`}
+        <Button
+          title={copied === text ? 'Copied' : 'Copy'}
+          kind="plain"
+          label={`Copy: ${label}`}
           onClick={() => void navigator.clipboard.writeText(text).then(() => setCopied(text))}
-        >
-          {copied === text ? 'Copied' : 'Copy'}
-        </button>
+        />
       </div>
     </>
   );

@@ -184,12 +184,6 @@ const Cell = ({ head, isNumber, isHead, children }: { head: string; isNumber?: b
 
 type CheckProps = NonNullable<DataTableProps<unknown>['choice']> & { keys: readonly string[]; label: string };
 
-function without(left: ReadonlySet<string>, keys: readonly string[]): Set<string> {
-  const rest = new Set(left);
-  for (const key of keys) rest.delete(key);
-  return rest;
-}
-
 /** A checkbox that selects or deselects rows. */
 function Check({ keys, label, left, onLeft }: CheckProps) {
   const chosen = keys.filter((key) => !left.has(key)).length;
@@ -200,7 +194,7 @@ function Check({ keys, label, left, onLeft }: CheckProps) {
       aria-label={label}
       checked={isAll}
       indeterminate={!isAll && chosen > 0}
-      onChange={() => onLeft(isAll ? new Set([...left, ...keys]) : without(left, keys))}
+      onChange={() => onLeft(isAll ? left.union(new Set(keys)) : left.difference(new Set(keys)))}
     />
   );
 }
