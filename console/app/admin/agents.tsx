@@ -138,7 +138,7 @@ export function AgentView({ id: given, thumbprint }: { id: string; thumbprint: s
       <Way to={linkTo(['agents'])} title="Agents" />
       <Heading title={name} />
       {isUnknown ? <p role="status">The gate has no record of this agent.</p> : <Failure error={error} retry={reload} />}
-      {error instanceof Refusal && error.status === 409 && <Meant id={id} thumbprint={thumbprint} refusal={error} />}
+      {error instanceof Refusal && error.status === 409 && <Candidates id={id} thumbprint={thumbprint} refusal={error} />}
       {agent && (
         <>
           <p role="status">
@@ -236,7 +236,15 @@ function UsageToday({ agentId }: { agentId: string }) {
 }
 
 /** Links to the candidates, if an id has several keys or a key several ids. */
-function Meant({ id, thumbprint, refusal: { details } }: { id: string | undefined; thumbprint: string | undefined; refusal: Refusal }) {
+function Candidates({
+  id,
+  thumbprint,
+  refusal: { details },
+}: {
+  id: string | undefined;
+  thumbprint: string | undefined;
+  refusal: Refusal;
+}) {
   const listOf = (name: string) => (Array.isArray(details[name]) ? details[name].map(String) : []);
   return (
     <ul>

@@ -113,8 +113,8 @@ export function Import() {
           anything. If the document refers to other files, drop the folder that contains them all.
         </p>
         <div class="columns">
-          <DropField label="Drop the document here, or choose it" isDisabled={isBusy} onFiles={take} multiple accept=".json,.yaml,.yml" />
-          <DropField label="Or drop its folder here, or choose it" isDisabled={isBusy} onFiles={take} {...{ webkitdirectory: true }} />
+          <DropField label="Drop the document here, or choose it" disabled={isBusy} onFiles={take} multiple accept=".json,.yaml,.yml" />
+          <DropField label="Or drop its folder here, or choose it" disabled={isBusy} onFiles={take} {...{ webkitdirectory: true }} />
         </div>
         <Fields fields={fields} typed={choices} issues={[]} onTyped={(typed) => setChoices({ ...choices, ...typed })} />
       </details>

@@ -116,27 +116,19 @@ export const Choice = ({ label, none, options, value, onChoose }: ChoiceProps) =
   </select>
 );
 
-interface DropFieldProps extends Pick<InputHTMLAttributes, 'multiple' | 'accept'> {
+interface DropFieldProps extends Pick<InputHTMLAttributes, 'accept' | 'disabled' | 'multiple'> {
   label: string;
   hint?: string;
-  isDisabled?: boolean;
   onFiles(files: FileList | null): void;
 }
 
 /** A field for files, which can be dropped or chosen. */
-export function DropField({ label, hint, isDisabled, onFiles, ...rest }: DropFieldProps) {
+export function DropField({ label, hint, onFiles, ...rest }: DropFieldProps) {
   const id = useId();
   return (
     <div class="field">
       <label for={id}>{label}</label>
-      <input
-        {...rest}
-        id={id}
-        class="drop"
-        type="file"
-        disabled={isDisabled}
-        onChange={({ currentTarget }) => onFiles(currentTarget.files)}
-      />
+      <input {...rest} id={id} class="drop" type="file" onChange={({ currentTarget }) => onFiles(currentTarget.files)} />
       {hint && <p class="hint">{hint}</p>}
     </div>
   );
