@@ -3,11 +3,9 @@ import { entityTag } from './core/http/response.ts';
 import { apiCatalog, type GateAddress, llmsText } from './core/http/self-description.ts';
 import { type Action, serve } from './core/http/serve.ts';
 
-export type Deps = Pick<GateAddress, 'protocol' | 'isSignInOffered'>;
-
 /** `GET /.well-known/api-catalog`: links for agents (RFC 9727); `/llms.txt` is the same for models. */
 export const createAction =
-  (deps: Deps): Action =>
+  (deps: Omit<GateAddress, 'baseUrl'>): Action =>
   async ({ path, baseUrl }) => {
     const isForModels = path.startsWith('/llms.txt');
     const address = { ...deps, baseUrl };

@@ -100,7 +100,8 @@ export const revocationForm = z.object({ token: text(8_192).describe('a refresh 
 /** The name of a self-registered program: shown within quotation marks, which it cannot close. */
 export const clientName = name(60).refine((given) => !/["\u00ab\u00bb\u2018-\u201f]/.test(given));
 
-const including = (wanted: string) =>
+/** A list in a client's metadata that must include a value, if it is given. */
+export const including = (wanted: string) =>
   z
     .array(z.string())
     .refine((values) => values.includes(wanted))

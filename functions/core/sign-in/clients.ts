@@ -1,6 +1,6 @@
 import QuickLRU from 'quick-lru';
 import * as z from 'zod';
-import { maxClientIdLength } from '../../../schemas/sign-in.ts';
+import { including, maxClientIdLength } from '../../../schemas/sign-in.ts';
 import { name } from '../../../schemas/text.ts';
 import { readEnvironment, splitList } from '../environment.ts';
 import { egressRulesFromEnvironment } from '../relay/egress.ts';
@@ -26,12 +26,6 @@ const documentLimits = { maxBytes: 10 * 1_024, timeoutMs: 2_000 };
 const cacheMs = 5 * 60 * 1_000;
 const maxCached = 200;
 
-const includes = (wanted: string) =>
-  z
-    .array(z.string())
-    .refine((values) => values.includes(wanted))
-    .optional();
-
 /** RFC 7591 section 2; other members are ignored. The client must support having no secret (`none`). */
 const documentSchema = z
   .object({
@@ -40,8 +34,8 @@ const documentSchema = z
     redirect_uris: z.array(z.string().max(2_048)).min(1).max(50),
     token_endpoint_auth_method: z.string().optional(),
     token_endpoint_auth_methods_supported: z.array(z.string()).optional(),
-    grant_types: includes('authorization_code'),
-    response_types: includes('code'),
+    grant_types: including('authorization_code'),
+    response_types: including('code'),
   })
   .refine(({ token_endpoint_auth_method: usual, token_endpoint_auth_methods_supported: supported }) =>
     [...(supported ?? []), ...(usual === undefined ? (supported ? [] : ['none']) : [usual])].includes('none'),
