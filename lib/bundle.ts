@@ -14,6 +14,7 @@ const unusedParts = [
   '@aws-sdk/middleware-endpoint-discovery',
   '@smithy/core/endpoints',
   '@aws-sdk/endpoint-cache',
+  '@aws/lambda-invoke-store',
   '@smithy/core/checksum',
   '@smithy/core/event-streams',
   '@smithy/signature-v4',

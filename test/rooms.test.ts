@@ -19,7 +19,6 @@ const within = (...rooms: string[]) => new RegExp(`^(${rooms.join('|')})`);
 const ground = [
   'api-error',
   'aws-client',
-  'aws-json',
   'aws-signature',
   'batches',
   'bucket',
@@ -34,8 +33,10 @@ const ground = [
   'keep-success',
   'kms',
   'lambda-credentials',
+  'lean-client',
   'log',
   'pack',
+  'random',
   'signed-request',
   'trace',
   'ulid',
@@ -97,7 +98,7 @@ const belongsTo: [name: RegExp, room: RegExp][] = [
   [/^@aws-sdk\/(client|lib|util)-dynamodb$/, within('functions/core/table/', 'bin/', 'tools/')],
   [/^@aws-sdk\/client-lambda$/, within('bin/', 'tools/')],
   [/^@aws-sdk\/client-kms$/, within('bin/', 'tools/')],
-  [/^@aws-sdk\/client-secrets-manager$/, within('bin/', 'tools/')],
+  [/^@aws-sdk\/client-secrets-manager$/, within('functions/core/credentials/', 'bin/', 'tools/')],
   [
     /^(node:https?|node:net|node:tls|node:dns.*)$/,
     within(
@@ -119,7 +120,7 @@ const belongsTo: [name: RegExp, room: RegExp][] = [
       'functions/core/bucket.ts',
       'functions/core/lambda-credentials.ts',
       'functions/core/json-protocol.ts',
-      'functions/core/table/dynamodb-client.ts',
+      'functions/core/lean-client.ts',
       'functions/core/table/table.ts',
     ),
   ],

@@ -25,9 +25,6 @@ function encodeBytes(this: Json, name: string, value: unknown): unknown {
 const decodeBytes = (name: string, value: unknown): unknown =>
   name === 'B' && typeof value === 'string' ? Buffer.from(value, 'base64') : value;
 
-/** Matches JSON of inputs that may hold bytes: encoding them takes several times as long. */
-const holdsBytes = /"BS?":[[{]/;
-
 const parse = (text: string): Json => JSON.parse(text || '{}', /"B"\s*:/.test(text) ? decodeBytes : undefined);
 
 /**
@@ -35,6 +32,9 @@ const parse = (text: string): Json => JSON.parse(text || '{}', /"B"\s*:/.test(te
  * for every member. Errors are instances of the client's error classes.
  */
 export class JsonProtocol {
+  protected readonly version: string = '1.0';
+  /** Matches JSON of inputs that may hold bytes: encoding them takes several times as long. */
+  protected readonly holdsBytes: RegExp = /"BS?":[[{]/;
   readonly #settings: ProtocolSettings;
 
   constructor(settings: ProtocolSettings) {
@@ -46,10 +46,10 @@ export class JsonProtocol {
   async serializeRequest({ name }: { name: string }, input: object, { endpoint }: { endpoint(): Promise<Endpoint> }): Promise<HttpRequest> {
     const target = await endpoint();
     const plain = JSON.stringify(input);
-    const body = holdsBytes.test(plain) ? JSON.stringify(input, encodeBytes) : plain;
+    const body = this.holdsBytes.test(plain) ? JSON.stringify(input, encodeBytes) : plain;
     const headers = {
       host: target.port === undefined ? target.hostname : `${target.hostname}:${target.port}`,
-      'content-type': 'application/x-amz-json-1.0',
+      'content-type': `application/x-amz-json-${this.version}`,
       'content-length': String(Buffer.byteLength(body)),
       'x-amz-target': `${this.#settings.serviceTarget}.${name}`,
     };
@@ -74,4 +74,10 @@ export class JsonProtocol {
     const $fault = response.statusCode < 500 ? 'client' : 'server';
     return new ErrorClass({ ...answer, name, message, $fault, $metadata });
   }
+}
+
+/** AWS JSON 1.1, which for these operations differs from 1.0 only in its name. */
+export class JsonProtocol11 extends JsonProtocol {
+  protected override readonly version = '1.1';
+  protected override readonly holdsBytes = /^/;
 }

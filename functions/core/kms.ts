@@ -1,10 +1,59 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { unavailable } from './api-error.ts';
-import { openJsonService } from './aws-json.ts';
-import type { AwsAccess } from './signed-request.ts';
+import { bounded } from './invocation.ts';
+import { openSignedRequests, type Signing, serviceEndpoint } from './signed-request.ts';
 
-/** The KMS operations that the gate uses. `AWS_ENDPOINT_URL_KMS` overrides the endpoint. */
-export function openKms(access?: AwsAccess) {
-  const call = openJsonService('kms', 'TrentService', access);
+export interface KmsAccess extends Partial<Pick<Signing, 'region' | 'credentials'>> {
+  endpoint?: string;
+}
+
+/** Per attempt, in milliseconds. */
+const requestTimeoutMs = 1_000;
+
+const maxAttempts = 3;
+
+/** Timeout of one operation with all its attempts, in milliseconds. */
+const operationTimeoutMs = 2_500;
+
+/** Maximum pause before the first retry, in milliseconds; it doubles with each further one. */
+const firstPauseMs = 100;
+
+/** Responses after which a retry may succeed. */
+const isTransient = (status: number, name: string): boolean => status >= 500 || /Throttl|LimitExceeded|RequestTimeout/.test(name);
+
+/**
+ * The KMS operations that the gate uses: the SDK's client would be a fifteenth of each function that verifies PATs. `AWS_ENDPOINT_URL_KMS` overrides
+ * the endpoint.
+ */
+export function openKms({ region = process.env.AWS_REGION ?? '', endpoint = serviceEndpoint('kms', region), credentials }: KmsAccess = {}) {
+  const send = openSignedRequests(requestTimeoutMs, { service: 'kms', region, ...(credentials && { credentials }) });
+  const url = new URL(endpoint);
+
+  async function attempt(
+    operation: string,
+    input: object,
+  ): Promise<{ answer?: Record<string, string>; failure: Error; mayRetry: boolean }> {
+    const headers = { 'content-type': 'application/x-amz-json-1.1', 'x-amz-target': `TrentService.${operation}` };
+    try {
+      const { status, body } = await send({ method: 'POST', url, headers, body: JSON.stringify(input) });
+      const answer = JSON.parse(body);
+      const name = String(answer.__type ?? '').replace(/^.*#/, '');
+      const failure = Object.assign(new Error(`KMS answered ${status}`), { name: name || 'Error' });
+      return { ...(status === 200 && { answer }), failure, mayRetry: isTransient(status, name) };
+    } catch (error) {
+      return { failure: error as Error, mayRetry: (error as Error).name !== 'AbortError' };
+    }
+  }
+
+  async function call(operation: string, input: object): Promise<Record<string, string>> {
+    for (let attempts = 1; ; attempts++) {
+      const { answer, failure, mayRetry } = await attempt(operation, input);
+      if (answer) return answer;
+      if (!mayRetry || attempts === maxAttempts) throw failure;
+      await pause(Math.random() * firstPauseMs * 2 ** (attempts - 1));
+    }
+  }
+
   const bytes = (text = ''): Buffer => Buffer.from(text, 'base64');
   const sign = async (keyId: string, message: Buffer, MessageType: 'DIGEST' | 'RAW', SigningAlgorithm: string) => {
     const Message = message.toString('base64');
@@ -41,7 +90,7 @@ export type Kms = ReturnType<typeof openKms>;
  */
 export async function reachKeys<T>(keys: string, operation: () => Promise<T>): Promise<T> {
   try {
-    return await operation();
+    return await bounded(operationTimeoutMs, operation);
   } catch (error) {
     throw unavailable(`${keys} cannot be reached. Try again after Retry-After.`, error);
   }

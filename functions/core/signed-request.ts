@@ -9,16 +9,11 @@ export interface UnsignedRequest {
   body: string;
 }
 
-/** How to reach an AWS service; by default, as the function's environment says. */
-export interface AwsAccess {
-  endpoint?: string | undefined;
-  region?: string | undefined;
-  credentials?: Credentials | FindCredentials | undefined;
-}
-
-export interface Signing extends Pick<AwsAccess, 'credentials'> {
+export interface Signing {
   service: string;
   region: string;
+  /** default: read from the function's environment */
+  credentials?: Credentials | FindCredentials;
   time?: Date;
   /** sends the digest of the body in `x-amz-content-sha256`, which OpenSearch Serverless requires; default true */
   applyChecksum?: boolean;
@@ -26,7 +21,7 @@ export interface Signing extends Pick<AwsAccess, 'credentials'> {
 
 /** Signs requests to AWS (Signature Version 4), including the host and every given header. */
 export function openRequestSigner({ credentials, applyChecksum = true, ...scope }: Signing) {
-  const sign = openSignature(credentials);
+  const sign = openSignature(typeof credentials === 'object' ? async () => credentials : credentials);
   return async ({ method, url, headers, body }: UnsignedRequest): Promise<Record<string, string>> => {
     const checksum = applyChecksum ? { 'x-amz-content-sha256': sha256(body) } : {};
     const signable = { method, path: url.pathname, query: url.searchParams, headers: { ...headers, host: url.host, ...checksum }, body };

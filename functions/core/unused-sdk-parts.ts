@@ -1,12 +1,13 @@
 /**
- * Replaces, in bundles, packages that the DynamoDB client imports at start but never uses here: `functions/core/table/dynamodb-client.ts` gives the client one
- * endpoint, one signing method and one protocol, and removes the middleware that these packages add.
+ * Replaces, in bundles, packages that AWS clients import at start but never use here: `functions/core/lean-client.ts` gives the clients one endpoint, one
+ * signing method and one protocol, and removes the middleware that these packages add.
  * `@aws-sdk/core/account-id-endpoint`, `@smithy/core/endpoints`, `@aws-sdk/endpoint-cache` and `@aws-sdk/middleware-endpoint-discovery` find endpoints.
  * `@aws-sdk/core/client` logs, sets the user agent and detects recursive invocations.
  * `@aws-sdk/core/protocols` and `@aws-sdk/dynamodb-codec` serialise; `functions/core/json-protocol.ts` does that instead.
  * `@smithy/core/checksum` and `@smithy/signature-v4` sign requests; `functions/core/aws-signature.ts` does that instead.
- * `@smithy/core/event-streams` is for operations that stream events; none is used.
  * `@smithy/node-http-handler` sends requests; all clients use the handlers of `functions/core/aws-client.ts` instead.
+ * `@aws/lambda-invoke-store` separates concurrent requests in one environment; here it handles one at a time.
+ * `@smithy/core/event-streams` is for operations that stream events, such as SelectObjectContent; none is used.
  */
 
 /** A client plugin that adds no middleware. */
@@ -27,6 +28,7 @@ export {
   keep as resolveAccountIdEndpointModeConfig,
   keep as resolveEndpointConfig,
   keep as resolveEndpointDiscoveryConfig,
+  keep as resolveEventStreamSerdeConfig,
   keep as resolveHostHeaderConfig,
   keep as resolveUserAgentConfig,
   keep as setCredentialFeature,
@@ -49,7 +51,20 @@ export { nothing as getAwsRegionExtensionConfiguration, nothing as resolveAwsReg
 
 class Unused {}
 
-export { Unused as AwsJson1_0Protocol, Unused as DynamoDBJsonCodec2, Unused as EndpointCache, Unused as Sha256, Unused as SignatureV4 };
+export {
+  Unused as AwsJson1_0Protocol,
+  Unused as AwsJson1_1Protocol,
+  Unused as DynamoDBJsonCodec2,
+  Unused as EndpointCache,
+  /** Created by clients with streaming operations, and used only for those. */
+  Unused as EventStreamSerde,
+  Unused as Sha256,
+  Unused as SignatureV4,
+};
+
+export const eventStreamSerdeProvider = (): Unused => new Unused();
+
+export const InvokeStore = { getInstanceAsync: async (): Promise<undefined> => undefined };
 
 export const NodeHttpHandler = { create: keep };
 

@@ -1,3 +1,4 @@
+import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { startSecrets } from '../../bin/local/secrets.ts';
 import { openAgents } from '../../functions/core/activity/agents.ts';
 import { openApprovedDomains } from '../../functions/core/activity/approved-domains.ts';
@@ -203,9 +204,12 @@ export function caseOf({ name }: Pick<Endpoint, 'name'>): Case {
 /** All endpoints for admins, over a real table and Secrets Manager of their own, in this process. */
 export async function startAdminEndpoints() {
   const [database, secrets] = await Promise.all([startTable(), startSecrets()]);
-  const awsCredentials = { accessKeyId: 'test', secretAccessKey: 'test' };
-  const vault = openSecretsManager('', { endpoint: secrets.endpoint, region: 'eu-west-1', credentials: awsCredentials });
-  const credentials = openCredentials(vault);
+  const client = new SecretsManagerClient({
+    endpoint: secrets.endpoint,
+    region: 'eu-west-1',
+    credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
+  });
+  const credentials = openCredentials(openSecretsManager('', client));
   /** the endpoints over a table: what they work with, and how they are called */
   const over = (table: Table) => {
     const world = openWorld(table, credentials);
@@ -220,6 +224,7 @@ export async function startAdminEndpoints() {
     ...over(database.table),
     over,
     stop: async () => {
+      client.destroy();
       await Promise.all([database.stop(), secrets.stop()]);
     },
   };

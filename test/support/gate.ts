@@ -1,4 +1,5 @@
 import { randomUUID, type webcrypto } from 'node:crypto';
+import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { CompactSign, exportJWK, generateKeyPair } from 'jose';
 import { startKms } from '../../bin/local/kms.ts';
 import { startSecrets } from '../../bin/local/secrets.ts';
@@ -46,7 +47,8 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}, now?: 
   const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
   const signingKeys = openSigningKeys(openKms({ endpoint: kms.endpoint, region, credentials }), kms.keyIds);
   const secrets = await startSecrets();
-  const vault = openSecretsManager('', { endpoint: secrets.endpoint, region, credentials });
+  const secretsClient = new SecretsManagerClient({ endpoint: secrets.endpoint, region, credentials });
+  const vault = openSecretsManager('', secretsClient);
   const serviceCredentials = openCredentials(vault);
   const relay = openRelay({
     rules: { ports: [443], allowLoopback: true, ownHosts: [] },
@@ -135,6 +137,7 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}, now?: 
     announced,
     stop: async () => {
       await relay.close();
+      secretsClient.destroy();
       await Promise.all([database.stop(), kms.stop(), secrets.stop()]);
     },
   };

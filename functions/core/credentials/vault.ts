@@ -1,26 +1,43 @@
 import { randomUUID } from 'node:crypto';
+import {
+  CreateSecretCommand,
+  DeleteSecretCommand,
+  GetSecretValueCommand,
+  PutSecretValueCommand,
+  ResourceExistsException,
+  ResourceNotFoundException,
+  SecretsManagerClient,
+  type SecretsManagerClientConfig,
+} from '@aws-sdk/client-secrets-manager';
 import { unavailable } from '../api-error.ts';
-import { openJsonService } from '../aws-json.ts';
-import type { AwsAccess } from '../signed-request.ts';
+import { awsClientSettings } from '../aws-client.ts';
+import { bounded } from '../invocation.ts';
+import { JsonProtocol11 } from '../json-protocol.ts';
+import { trimMiddleware } from '../lean-client.ts';
+import { serviceEndpoint } from '../signed-request.ts';
+
+/** Timeout of one operation including retries, in milliseconds. */
+const operationTimeoutMs = 2_500;
+
+interface SecretsSettings extends Omit<SecretsManagerClientConfig, 'endpoint' | 'region'> {
+  endpoint?: string;
+  region?: string;
+}
+
+/** `AWS_ENDPOINT_URL_SECRETS_MANAGER` overrides the endpoint. */
+export const openSecretsClient = ({ region = process.env.AWS_REGION ?? '', endpoint, ...settings }: SecretsSettings = {}) =>
+  trimMiddleware(
+    new SecretsManagerClient({ ...awsClientSettings({ requestTimeout: 1_500 }), ...settings, region, protocol: JsonProtocol11 as never }),
+    { name: 'secretsmanager', endpoint: endpoint ?? serviceEndpoint('secretsmanager', region, 'SECRETS_MANAGER') },
+  );
 
 /**
- * AWS Secrets Manager: named secrets with their two newest versions. `AWS_ENDPOINT_URL_SECRETS_MANAGER` overrides the endpoint.
+ * AWS Secrets Manager: named secrets with their two newest versions.
  * @param prefix - of the names of this deployment's secrets, for example `intent-gate/prod/services/`
  */
-export function openSecretsManager(prefix: string, access?: AwsAccess) {
-  const call = openJsonService('secretsmanager', 'secretsmanager', { ...access, endpointVariable: 'SECRETS_MANAGER' });
-
-  /** @returns undefined if the operation fails with the error that is named `unless` */
-  async function send(operation: string, input: object, unless?: string): Promise<Record<string, string> | undefined> {
-    try {
-      return await call(operation, input);
-    } catch (error) {
-      const name = error instanceof Error ? error.name : '';
-      if (name === unless) return undefined;
-      if (['AccessDeniedException', 'InvalidParameterException'].includes(name)) throw error;
-      throw unavailable('The store of service credentials cannot be reached. Try again after Retry-After.', error);
-    }
-  }
+export function openSecretsManager(prefix: string, client: SecretsManagerClient = openSecretsClient()) {
+  const overwrite = (id: string, secret: string) =>
+    client.send(new PutSecretValueCommand({ SecretId: id, SecretString: secret, ClientRequestToken: randomUUID() }));
 
   return {
     /**
@@ -28,24 +45,49 @@ export function openSecretsManager(prefix: string, access?: AwsAccess) {
      * @returns undefined if there is no such secret
      * @throws ApiError SERVICE_UNAVAILABLE if Secrets Manager cannot be reached
      */
-    read: async (name: string, version?: string) =>
-      (await send('GetSecretValue', { SecretId: prefix + name, VersionId: version }, 'ResourceNotFoundException'))?.SecretString,
+    read: (name: string, version?: string) =>
+      reach(async () => {
+        const command = new GetSecretValueCommand({ SecretId: prefix + name, VersionId: version });
+        const found = await unless(ResourceNotFoundException, () => client.send(command));
+        return found?.SecretString;
+      }),
     /** @returns the version, which can be read while it is one of the two newest */
-    write: async (name: string, secret: string) => {
-      const id = prefix + name;
-      const overwrite = { SecretId: id, SecretString: secret, ClientRequestToken: randomUUID() };
-      const create = { Name: id, SecretString: secret, ClientRequestToken: randomUUID() };
-      const written =
-        (await send('PutSecretValue', overwrite, 'ResourceNotFoundException')) ??
-        (await send('CreateSecret', create, 'ResourceExistsException')) ??
-        (await send('PutSecretValue', overwrite));
-      if (written?.VersionId === undefined) throw new Error('Secrets Manager returned no version');
-      return written.VersionId;
-    },
-    remove: async (name: string): Promise<void> => {
-      await send('DeleteSecret', { SecretId: prefix + name, ForceDeleteWithoutRecovery: true }, 'ResourceNotFoundException');
-    },
+    write: (name: string, secret: string) =>
+      reach(async () => {
+        const id = prefix + name;
+        const written =
+          (await unless(ResourceNotFoundException, () => overwrite(id, secret))) ??
+          (await unless(ResourceExistsException, () =>
+            client.send(new CreateSecretCommand({ Name: id, SecretString: secret, ClientRequestToken: randomUUID() })),
+          )) ??
+          (await overwrite(id, secret));
+        if (written.VersionId === undefined) throw new Error('Secrets Manager returned no version');
+        return written.VersionId;
+      }),
+    remove: (name: string) =>
+      reach(async () => {
+        const command = new DeleteSecretCommand({ SecretId: prefix + name, ForceDeleteWithoutRecovery: true });
+        await unless(ResourceNotFoundException, () => client.send(command));
+      }),
   };
 }
 
 export type Vault = ReturnType<typeof openSecretsManager>;
+
+async function unless<T>(expected: abstract new (...parameters: never[]) => Error, send: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await send();
+  } catch (error) {
+    if (error instanceof expected) return undefined;
+    throw error;
+  }
+}
+
+async function reach<T>(operation: () => Promise<T>): Promise<T> {
+  try {
+    return await bounded(operationTimeoutMs, operation);
+  } catch (error) {
+    if (error instanceof Error && ['AccessDeniedException', 'InvalidParameterException'].includes(error.name)) throw error;
+    throw unavailable('The store of service credentials cannot be reached. Try again after Retry-After.', error);
+  }
+}

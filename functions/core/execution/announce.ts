@@ -1,5 +1,7 @@
 import type { ApprovalContent } from '../../../schemas/deferred.ts';
-import { openJsonService } from '../aws-json.ts';
+import { openSignedRequests, serviceEndpoint } from '../signed-request.ts';
+
+const region = process.env.AWS_REGION ?? '';
 
 /**
  * Opens a publisher of the event `approval.waiting` on the account's event bus. The event names the agent, the intent and the digest of the call, never
@@ -7,11 +9,14 @@ import { openJsonService } from '../aws-json.ts';
  * @returns a function that throws if EventBridge does not accept the event
  */
 export function openAnnouncements(): (shown: ApprovalContent, digest: string, gate: string) => Promise<void> {
-  const send = openJsonService('events', 'AWSEvents');
+  const url = new URL(`${serviceEndpoint('events', region)}/`);
+  const send = openSignedRequests(2_000, { service: 'events', region });
+  const headers = { 'content-type': 'application/x-amz-json-1.1', 'x-amz-target': 'AWSEvents.PutEvents' };
   return async ({ id, agent_id, key_thumbprint, intent_uid, since, expires_at }, digest, gate) => {
     const Detail = JSON.stringify({ gate, id, agent_id, key_thumbprint, intent_uid, since, expires_at, digest });
     const Entries = [{ Source: 'intent-gate', DetailType: 'approval.waiting', Detail }];
-    const { FailedEntryCount } = await send<{ FailedEntryCount: number }>('PutEvents', { Entries });
-    if (FailedEntryCount !== 0) throw new Error('EventBridge rejected the event');
+    const { status, body } = await send({ method: 'POST', url, headers, body: JSON.stringify({ Entries }) });
+    if (status !== 200 || (JSON.parse(body) as { FailedEntryCount?: number }).FailedEntryCount !== 0)
+      throw new Error(`EventBridge answered ${status}`);
   };
 }
