@@ -14,10 +14,10 @@ const mediaTypes = [
   'multipart/form-data',
 ];
 
-/** CORS request headers; the last three are for MCP hosts. */
+/** CORS request headers; the last four are for MCP hosts. */
 const preflightHeaders = [
   ...['Authorization', 'Content-Type', ...Object.keys(requestHeaders)],
-  ...['MCP-Protocol-Version', 'Mcp-Method', 'Mcp-Name'],
+  ...['MCP-Protocol-Version', 'Mcp-Method', 'Mcp-Name', 'Mcp-Session-Id'],
 ];
 
 interface Method {

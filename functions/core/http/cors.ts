@@ -15,6 +15,7 @@ const exposedHeaders = [
   'Idempotent-Replayed',
   'Link',
   'Location',
+  'Mcp-Session-Id',
   'RateLimit',
   'RateLimit-Policy',
   'Retry-After',

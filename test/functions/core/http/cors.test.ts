@@ -3,6 +3,7 @@ import type { Context } from 'aws-lambda';
 import { ApiError } from '../../../../functions/core/api-error.ts';
 import { ok } from '../../../../functions/core/http/response.ts';
 import { type Action, serve } from '../../../../functions/core/http/serve.ts';
+import { responseHeaders } from '../../../../lib/openapi/headers.ts';
 import { eventOf } from '../../../support/invoke.ts';
 
 const answers: Record<string, Action> = {
@@ -18,6 +19,11 @@ async function headersFor(steps: Action, allowedOrigins: string | undefined, ori
   const { headers = {} } = await handler(event, {} as Context);
   return { allowed: headers['Access-Control-Allow-Origin'], vary: headers.Vary, exposed: headers['Access-Control-Expose-Headers'] };
 }
+
+test('pages may read every header of a response that is documented, and the session of an MCP host', async () => {
+  const { exposed = '' } = await headersFor(async () => ok({}), '*', 'https://a.example');
+  expect(String(exposed).split(', ')).toEqual(expect.arrayContaining([...Object.keys(responseHeaders), 'Mcp-Session-Id']));
+});
 
 const exposed = expect.stringMatching(/RateLimit.*X-Request-Id/);
 
