@@ -6,7 +6,7 @@ import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag';
 import { listAssets } from '../console/assets.ts';
 import { buildPages } from '../console/pages.ts';
 import { bundleFunctions } from '../lib/bundle.ts';
-import { backgroundFunctions, backgroundWithCollection, endpoints, hasFunction } from '../lib/endpoints.ts';
+import { functionNames } from '../lib/endpoints.ts';
 import { warnOfPolicy } from '../lib/policy.ts';
 import { describeDecisions, describeUnknown, readSettings, requireDeployable, SettingsError } from '../lib/settings.ts';
 import { IntentGateStack } from '../lib/stack.ts';
@@ -18,10 +18,7 @@ function bundle(names: readonly string[], folder: string): void {
     bundleFunctions(names, folder);
     return;
   }
-  if (!existsSync(kept)) {
-    const all = [...endpoints.filter(hasFunction), ...backgroundFunctions, ...backgroundWithCollection];
-    bundleFunctions([...new Set(all.map(({ name }) => name))], kept);
-  }
+  if (!existsSync(kept)) bundleFunctions(functionNames(), kept);
   for (const name of names) cpSync(join(kept, name), join(folder, name), { recursive: true });
 }
 

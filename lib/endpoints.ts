@@ -225,3 +225,8 @@ export const backgroundWithCollection: readonly BackgroundFunction[] = [
     memoryMb: 512,
   },
 ];
+
+/** The names of all functions of any deployment. */
+export const functionNames = (): string[] => [
+  ...new Set([...endpoints.filter(hasFunction), ...backgroundFunctions, ...backgroundWithCollection].map(({ name }) => name)),
+];

@@ -3,7 +3,7 @@ import type { FullIntent, IntentInput } from '../schemas/intent.ts';
 import type { Service, ServiceInput } from '../schemas/service.ts';
 import type { Api, RegistryContext } from './api.ts';
 import { callOf, pathCallOf } from './calls.ts';
-import { withProgress } from './concurrently.ts';
+import { concurrently } from './concurrently.ts';
 import { type Difference, findDifferences } from './differences.ts';
 import { combineIntent, combineService } from './document-rule.ts';
 import { CliFailure } from './failure.ts';
@@ -126,7 +126,7 @@ export async function compareService(
     kept: { service: [], intents: [] },
     otherOrigins: findOtherOrigins(wanted),
   };
-  await withProgress(terminal, 'Comparing', wanted.intents, concurrency, async (intent) => {
+  const compareOne = async (intent: IntentInput): Promise<void> => {
     const existing = registered.get(intent.intent_uid) ?? (isThorough ? await findIntent(api, intent.intent_uid) : undefined);
     const input = wanted.isOfDocument && existing ? combineIntent(intent, normalizeIntent(existing.record)) : intent;
     const change = compareRecord(existing, input, normalizeIntent);
@@ -135,7 +135,13 @@ export async function compareService(
     else changes.intents.push(change);
     const members = findKept(normalizeIntent(intent), normalizeIntent(input));
     if (members.length > 0) changes.kept.intents.push({ intent_uid: intent.intent_uid, members });
-  });
+  };
+  const progress = terminal.progress('Comparing', wanted.intents.length);
+  try {
+    await concurrently(wanted.intents, concurrency, (intent) => compareOne(intent).then(() => progress.step()));
+  } finally {
+    progress.end();
+  }
   if (wanted.isOfDocument && !wanted.into)
     changes.kept.service = findKept(normalizeService(wanted.service), normalizeService(service.input));
   changes.kept.intents.sort((left, right) => (left.intent_uid < right.intent_uid ? -1 : 1));

@@ -1,5 +1,3 @@
-import type { RegistryContext } from './api.ts';
-
 /** Processes items, up to `concurrency` at a time, in no particular order. After the first failure, no further item is started. */
 export async function concurrently<T>(items: Iterable<T>, concurrency: number, work: (item: T) => Promise<void>): Promise<void> {
   // shared by all workers: a failure ends one worker's loop, which closes the iterator for all
@@ -10,22 +8,4 @@ export async function concurrently<T>(items: Iterable<T>, concurrency: number, w
     }),
   );
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
-}
-
-export async function withProgress<T>(
-  { progress: open }: RegistryContext['terminal'],
-  what: string,
-  items: readonly T[],
-  concurrency: number,
-  work: (item: T) => Promise<void>,
-): Promise<void> {
-  const progress = open(what, items.length);
-  try {
-    await concurrently(items, concurrency, async (item) => {
-      await work(item);
-      progress.step();
-    });
-  } finally {
-    progress.end();
-  }
 }

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { buildSync } from 'esbuild';
 import { listAssets } from '../console/assets.ts';
 import { bundleFunctions } from '../lib/bundle.ts';
-import { backgroundFunctions, backgroundWithCollection, endpoints, hasFunction } from '../lib/endpoints.ts';
+import { functionNames } from '../lib/endpoints.ts';
 
 const target = resolve(process.argv[2] ?? 'dist');
 const folder = join(target, 'package');
@@ -14,8 +14,7 @@ const { 'aws-cdk-lib': library, constructs, zod } = dependencies;
 
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder, { recursive: true });
-const rows = [...endpoints.filter(hasFunction), ...backgroundFunctions, ...backgroundWithCollection];
-bundleFunctions([...new Set(rows.map(({ name }) => name))], join(folder, 'functions'));
+bundleFunctions(functionNames(), join(folder, 'functions'));
 writeFileSync(join(folder, 'assets.json'), JSON.stringify(listAssets()));
 copyFileSync('functions/core/search/word-vectors.bin', join(folder, 'word-vectors.bin'));
 buildSync({

@@ -28,8 +28,6 @@ export function refuseUnknown(unknown: Issue[]): void {
     throw new CliFailure('differences', 'The policy refers to names that do not exist in the registry:', { issues: unknown });
 }
 
-export const readTemplate = (file: string): Policy => readFile(file, (template) => compilePolicy(template, placeholder) && template);
-
 export function compile(policy: Policy, address: string, file = 'in force'): CompiledPolicy {
   try {
     return compilePolicy(policy, address);
@@ -39,9 +37,12 @@ export function compile(policy: Policy, address: string, file = 'in force'): Com
   }
 }
 
-export function readFile<T>(file: string, use: (template: ReturnType<typeof parsePolicyTemplate>) => T): T {
+/** Reads a policy file that compiles. */
+export function readTemplate(file: string): Policy {
   try {
-    return use(parsePolicyTemplate(decodeText(readBytes(file))));
+    const template = parsePolicyTemplate(decodeText(readBytes(file)));
+    compilePolicy(template, placeholder);
+    return template;
   } catch (error) {
     if (error instanceof PolicyError) throw usageFailure(`The file ${file} does not contain a valid policy:`, error.issues);
     throw error;

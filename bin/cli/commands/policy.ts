@@ -2,7 +2,7 @@ import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { fetchPolicyInWords } from '../../../client/policy.ts';
 import { agentOf } from '../../../functions/core/policy/assignee.ts';
 import { compareForRegistry } from '../../../functions/core/policy/compare.ts';
-import { compilePolicy, compileRules } from '../../../functions/core/policy/compile.ts';
+import { compileRules } from '../../../functions/core/policy/compile.ts';
 import type { JudgedAgent, JudgedIntent } from '../../../functions/core/policy/conditions.ts';
 import { findContradictions } from '../../../functions/core/policy/contradictions.ts';
 import { describeChanges, describePolicy, describeRule } from '../../../functions/core/policy/describe.ts';
@@ -17,7 +17,7 @@ import { type Policy, placeholder } from '../../../schemas/policy.ts';
 import { isStackAt, readDescription } from '../../local/stack-file.ts';
 import { type CliContext, openContext, readJsonOrText, readPairs } from '../context.ts';
 import { readNames, sayUnknownIntent } from '../names.ts';
-import { checkNames, compile, readFile, readInForce, readTemplate, refuseUnknown } from '../policies.ts';
+import { checkNames, compile, readInForce, readTemplate, refuseUnknown } from '../policies.ts';
 import { addPolicyTry } from './policy-try.ts';
 
 export function addPolicy(program: CommandUnknownOpts): void {
@@ -98,11 +98,9 @@ async function showInForce({ api, terminal }: CliContext): Promise<void> {
 
 async function showFile(context: CliContext, file: string, registry: string | undefined): Promise<void> {
   const { terminal } = context;
-  const [policy, inWords, compiled] = readFile(file, (template) => [
-    template,
-    describePolicy(template, placeholder),
-    compilePolicy(template, placeholder),
-  ]);
+  const policy = readTemplate(file);
+  const inWords = describePolicy(policy, placeholder);
+  const compiled = compile(policy, placeholder);
   const { scope, prohibited, lmt } = compileRules(rulesOf(compiled.rules, agentOf([])));
   for (const sentence of inWords) terminal.say(sentence);
   terminal.say(`\nscope of a PAT: ${scope.join(' ') || 'nothing'}`);
@@ -112,8 +110,7 @@ async function showFile(context: CliContext, file: string, registry: string | un
     const own = compileRules(rulesOf(compiled.rules, agentOf([party])));
     terminal.say(`scope for ${party}: ${own.scope.join(' ') || 'nothing'}`);
   }
-  for (const { path, problem } of readFile(file, (template) => findContradictions(template, placeholder, Date.now())))
-    terminal.remark(`Warning: ${path} ${problem}`);
+  for (const { path, problem } of findContradictions(policy, placeholder, Date.now())) terminal.remark(`Warning: ${path} ${problem}`);
   const unknown = checkNames(context, compiled.rules, await readNames(context, registry, compiled.rules));
   terminal.json({ policy, sentences: inWords, ...compiled });
   refuseUnknown(unknown);
