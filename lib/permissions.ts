@@ -261,12 +261,12 @@ function wildcardReasons({ snapshots, receipts, credentialPrefix }: Resources): 
   return {
     ...(snapshots && {
       [`AwsSolutions-IAM5[Resource::<${logicalId(snapshots)}.Arn>/${snapshotKeys}]`]:
-        'Snapshots have names of their own, all under this prefix.',
+        'Snapshot names are generated, all under this prefix.',
     }),
     ...(receipts && {
-      [`AwsSolutions-IAM5[Resource::<${logicalId(receipts.bucket)}.Arn>/*]`]: 'The bucket holds nothing but the log.',
+      [`AwsSolutions-IAM5[Resource::<${logicalId(receipts.bucket)}.Arn>/*]`]: 'The bucket contains only the log.',
     }),
-    [`AwsSolutions-IAM5[Resource::${secrets}]`]: 'The secrets of services are named after them, all under this prefix.',
+    [`AwsSolutions-IAM5[Resource::${secrets}]`]: 'Secrets are named after their services, all under this prefix.',
   };
 }
 

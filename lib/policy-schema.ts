@@ -31,11 +31,11 @@ const identity = { uid: text, type: referenceTo(text) };
 const thing = (shape: z.ZodRawShape) => z.strictObject({ ...shape, ...identity }).partial();
 
 const operandMeanings: Record<(typeof operands)[number] | 'publicKey', string> = {
-  rateLimit: 'How many calls may be made in any time of the length that the unit states.',
-  count: 'How many calls may be made in all.',
+  rateLimit: 'The number of calls allowed in any period of the length given by the unit.',
+  count: 'The total number of calls allowed.',
   dateTime: 'When the call is made, compared with a date and time with an offset.',
-  timeOfDay: 'The time of day, such as 09:00, in the time zone that the unit states, else UTC.',
-  dayOfWeek: 'monday to sunday, in the time zone that the unit states, else UTC.',
+  timeOfDay: 'The time of day, such as 09:00, in the time zone given by the unit, else UTC.',
+  dayOfWeek: 'monday to sunday, in the time zone given by the unit, else UTC.',
   agentKey: "The RFC 7638 thumbprint of the agent's key.",
   agentDomain: 'The domain that the agent is verified for, such as bot.example.',
   method: "The HTTP method of the intent's endpoint.",
@@ -79,13 +79,13 @@ const currency = z
 const parameter = z
   .string()
   .regex(/^parameters\/[^/]+$/)
-  .meta({ description: 'a parameter of the intents that the target names: parameters/amount' });
+  .meta({ description: 'a parameter of the intents in the target, such as parameters/amount' });
 
 const constraint: z.ZodType = z.lazy(() =>
   thing({
-    leftOperand: referenceTo(z.union([oneOf(operandMeanings), parameter, uri])).meta({ description: 'What is compared.' }),
+    leftOperand: referenceTo(z.union([oneOf(operandMeanings), parameter, uri])).meta({ description: 'The value to compare.' }),
     operator: term({ ...operators, use: 'in an obligation to sign, the same as eq' }),
-    rightOperand: z.unknown().meta({ description: 'What it is compared with: a constant, or a list of them for within.' }),
+    rightOperand: z.unknown().meta({ description: 'The constant to compare it with; a list of constants for within.' }),
     unit: referenceTo(z.union([oneOf(units), zone, uri])),
     dataType: referenceTo(text),
     and: oneOrMore(constraint),
@@ -108,7 +108,7 @@ const target = oneOrMore(z.union([referenceTo(intents), thing({ source: referenc
 });
 
 const assignee = oneOrMore(z.union([referenceTo(text), thing({ source: referenceTo(text) })])).meta({
-  description: 'Which agents the rule is for: a verified domain, key or agent id.',
+  description: 'The agents to which the rule applies: a verified domain, key or agent id.',
 });
 
 const money = z.number().positive();
@@ -122,7 +122,7 @@ const duty = thing({
   target: referenceTo(uri).meta({ description: 'Duties that name the same target share one budget.' }),
   amount: z
     .union([
-      z.number().min(0).meta({ description: 'a price or a fee, which is shown' }),
+      z.number().min(0).meta({ description: 'a price or fee, for display only' }),
       z.strictObject({ price: money, budget: money }).partial().meta({ description: 'the price of a call, and the budget that pays it' }),
     ])
     .meta({ description: "In the currency's main unit." }),
@@ -133,7 +133,7 @@ const duty = thing({
       z.string().regex(/^P(\d+Y)?(\d+M)?(\d+D)?(T(\d+H)?(\d+M)?(\d+S)?)?$/),
       z.object({ '@value': text }),
     ])
-    .meta({ description: 'How long a budget lasts, or a fee is paid for.' }),
+    .meta({ description: 'The period of a budget or fee.' }),
 });
 
 const permission = thing({
@@ -147,14 +147,14 @@ const permission = thing({
 const prohibition = thing({
   target,
   assignee,
-  action: action({ execute: 'to execute intents', exceedRateLimit: 'to exceed the limits that are stated' }),
+  action: action({ execute: 'to execute intents', exceedRateLimit: 'to exceed the stated limits' }),
   constraint: oneOrMore(constraint),
 });
 
 const obligation = thing({
   target: oneOrMore(referenceTo(uri)),
   assignee,
-  action: action({ sign: 'to sign the policy', signPayload: 'the same', observeRateLimit: 'to make no more calls than the limit states' }),
+  action: action({ sign: 'to sign the policy', signPayload: 'the same', observeRateLimit: 'to stay within the stated limit' }),
   constraint: oneOrMore(constraint),
 });
 

@@ -206,7 +206,7 @@ export const settingsObject = z.strictObject({
   requireAdminMfa: flag
     .optional()
     .describe(
-      'admins must enter a one-time password besides their own; default `true` if data is retained. Fixed when the stack is created',
+      'admins must enter a one-time password in addition to their own; default `true` if data is retained. Fixed when the stack is created',
     ),
   machineClient: flag
     .default(false)
@@ -245,7 +245,7 @@ export const settingsObject = z.strictObject({
   adopt: object(adoptedParts)
     .optional()
     .describe(
-      '`{"registryTable","activityTable","userPoolId","signingKeys":{"<name>":"<ARN>"}}`: resources left by a deleted stack, which this one takes over instead of creating new ones',
+      '`{"registryTable","activityTable","userPoolId","signingKeys":{"<name>":"<ARN>"}}`: resources left by a deleted stack, which this one adopts instead of creating new ones',
     ),
   manageApiLogRole: flag
     .default(false)

@@ -16,7 +16,7 @@ const isFilled = (list: unknown): boolean => Array.isArray(list) && list.length 
 
 type Given = z.output<typeof settingsObject>;
 
-/** Rules between settings. They run even if single settings are invalid, so that every mistake is reported; so a value may have any type. */
+/** Rules between settings. They also run if individual settings are invalid, to report every mistake, so a value may have any type. */
 const rules: [setting: keyof Given, isBroken: (given: Given) => unknown, problem: string][] = [
   [
     'allowLoopback',

@@ -1,5 +1,6 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { checkOrigin, type EgressRules } from '../../../functions/core/relay/egress.ts';
+import { originOf } from '../../../functions/core/relay/url-template.ts';
 import { applyChanges } from '../../../registry/apply.ts';
 import { compareDocument } from '../../../registry/compare-document.ts';
 import { CliFailure, usageFailure } from '../../../registry/failure.ts';
@@ -136,9 +137,8 @@ function readOrigins(given: readonly string[] = []): string[] {
 /** Notes origins that only a local gate accepts. */
 function findUnreachable(intents: readonly IntentInput[], rules: EgressRules): Note[] {
   if (!rules.allowLoopback) return [];
-  const origins = intents.map(({ endpoint }) => /^[^/]*\/\/[^/?#]*/.exec(endpoint.url)?.[0] ?? endpoint.url);
-  return [...new Set(origins)]
-    .filter((origin) => URL.canParse(origin) && !isLoopback(origin))
+  return [...new Set(intents.flatMap(({ endpoint }) => originOf(endpoint.url) ?? []))]
+    .filter((origin) => !isLoopback(origin))
     .flatMap((origin) =>
       checkOrigin(origin, { ...rules, allowLoopback: false }).map((problem) => ({
         path: '/servers',
