@@ -29,8 +29,7 @@ export const intentPath = (uid: string) => `/api/intents/${encodeURIComponent(ui
 export const servicePath = (serviceId: string) => `/api/services/${encodeURIComponent(serviceId)}`;
 
 /** The intents of a service ordered by uid, including deprecated ones and, for its admins, drafts. */
-export const listIntents = (api: Api, serviceId: string) =>
-  readPages(api, `${servicePath(serviceId)}/intents`, {}, intentList, 'if signed in');
+const listIntents = (api: Api, serviceId: string) => readPages(api, `${servicePath(serviceId)}/intents`, {}, intentList, 'if signed in');
 
 export const listAllIntents = async (api: Api, serviceId: string) =>
   (await Array.fromAsync(listIntents(api, serviceId), ({ intents }) => intents)).flat();
