@@ -18,7 +18,7 @@ const plan = (document: unknown, more: Partial<ImportOptions> = {}) => planImpor
 describe('whole documents', () => {
   test.each([
     ['OpenAPI 3.0', 'bakery.yaml', {}],
-    ['OpenAPI 3.1', 'library.json', { baseUrl: 'https://library.example/v1' }],
+    ['OpenAPI 3.1', 'library.yaml', { baseUrl: 'https://library.example/v1' }],
     ['Swagger 2.0', 'warehouse.yaml', {}],
     ['a service description', 'weather.yaml', {}],
   ])('%s', (_, file, more) => {
