@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, expect } from '@jest/globals';
 import { CompactSign, exportJWK, generateKeyPair } from 'jose';
-import { type RunningStack, startStack } from '../../bin/local/stack.ts';
+import { startStack } from '../../bin/local/stack.ts';
 import { errorBody } from '../../schemas/error-body.ts';
 import { serviceNamed } from '../support/records.ts';
 import { toolCall } from '../support/tool-call.ts';
@@ -20,35 +20,23 @@ export interface Call {
   headers?: Record<string, string>;
 }
 
+type StackOptions = NonNullable<Parameters<typeof startStack>[0]>;
+
 /** A client of a running gate that checks every answer for what applies to all of them. */
-export interface Api {
-  stack: RunningStack;
-  call(method: string, path: string, call?: Call): Promise<Answer>;
-  asAdmin(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
-  /** registers a service under a fresh name */
-  createService(): Promise<string>;
-  /** registers an intent of a fresh service; returns the id of the service */
-  createIntent(intent: { intent_uid: string }): Promise<string>;
-  /** a PAT for a fresh key */
-  obtainPat(agentId?: string): Promise<string>;
-  execute(pat: string, intentUid: string, parameters: unknown, headers?: Record<string, string>): Promise<Answer>;
-  /** executes an intent over MCP */
-  executeOverMcp(pat: string, intentUid: string, parameters: unknown): Promise<Answer>;
-  stop(): Promise<void>;
-}
+export type Api = Awaited<ReturnType<typeof openApi>>;
 
 /**
  * Starts the local stack with the settings of a deployment: the synthesized template, unmodified bundles, real HTTP. Test files start it before they define their tests, so that
  * an error at its start is reported once a file; it stops after them.
  */
-export async function startApi(options: Parameters<typeof startStack>[0] = {}): Promise<Api> {
+export async function startApi(options: StackOptions = {}): Promise<Api> {
   const api = await openApi(options);
   afterAll(api.stop);
   return api;
 }
 
 /** The same, for a stack that ends sooner. */
-export async function openApi(options: Parameters<typeof startStack>[0] = {}): Promise<Api> {
+export async function openApi(options: StackOptions = {}) {
   const context = { agentIds: 'bound', ...options.context };
   const stack = await startStack({ port: 0, demo: false, quiet: true, signal: AbortSignal.timeout(120_000), ...options, context });
   const { base_url: baseUrl, admin_token: adminToken } = stack;
@@ -70,8 +58,10 @@ export async function openApi(options: Parameters<typeof startStack>[0] = {}): P
     return answer;
   }
 
-  const asAdmin: Api['asAdmin'] = (method, path, body, headers = {}) => call(method, path, { token: adminToken, body, headers });
+  const asAdmin = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) =>
+    call(method, path, { token: adminToken, body, headers });
 
+  /** Registers a service under a fresh name. @returns its id */
   const createService = async (): Promise<string> =>
     bodyOf(await asAdmin('POST', '/api/services', serviceNamed(`Service ${randomUUID()}`)), 201).service_id;
 
@@ -80,12 +70,14 @@ export async function openApi(options: Parameters<typeof startStack>[0] = {}): P
     call,
     asAdmin,
     createService,
-    createIntent: async (intent) => {
+    /** Registers an intent of a fresh service. @returns the id of the service */
+    createIntent: async (intent: { intent_uid: string }): Promise<string> => {
       const serviceId = await createService();
       bodyOf(await asAdmin('POST', `/api/services/${serviceId}/intents`, intent), 201);
       return serviceId;
     },
-    obtainPat: async (agentId = `agent-${randomUUID()}`) => {
+    /** a PAT for a fresh key */
+    obtainPat: async (agentId = `agent-${randomUUID()}`): Promise<string> => {
       const { publicKey, privateKey } = await generateKeyPair('ES256');
       const policy = bodyOf(await call('GET', '/api/policy'));
       const signed_policy = await new CompactSign(Buffer.from(JSON.stringify(policy)))
@@ -96,9 +88,9 @@ export async function openApi(options: Parameters<typeof startStack>[0] = {}): P
       });
       return bodyOf(issued)['proto-pat'];
     },
-    execute: (pat, intent_uid, parameters, headers = {}) =>
+    execute: (pat: string, intent_uid: string, parameters: unknown, headers: Record<string, string> = {}) =>
       call('POST', '/api/intents/execute', { token: pat, body: { intent_uid, parameters }, headers }),
-    executeOverMcp: (pat, intent_uid, parameters) => {
+    executeOverMcp: (pat: string, intent_uid: string, parameters: unknown) => {
       const headers = { Accept: 'application/json, text/event-stream', 'MCP-Protocol-Version': '2025-11-25' };
       return call('POST', '/mcp', { token: pat, body: toolCall('execute_intent', { intent_uid, parameters }), headers });
     },

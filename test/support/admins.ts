@@ -2,24 +2,10 @@ import { createServer } from 'node:http';
 import { jest } from '@jest/globals';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { close, listen } from '../../bin/local/http.ts';
-import { openAdminVerifier, type VerifyAdmin } from '../../functions/core/admin/verify-admin.ts';
-
-export interface Admins {
-  verifyAdmin: VerifyAdmin;
-  /** access tokens of an admin, and of a user who is not one */
-  adminToken: string;
-  userToken: string;
-  /** those of the admin */
-  headers: { Authorization: string };
-  /** an access token of a member of these groups */
-  tokenOf(groups: string[]): Promise<string>;
-  /** an access token of a machine client with these scopes */
-  machineTokenOf(scopes: string[]): Promise<string>;
-  stop(): Promise<void>;
-}
+import { openAdminVerifier } from '../../functions/core/admin/verify-admin.ts';
 
 /** The verifier of admin tokens over a user pool of its own: a real key pair, its key set on a loopback port. */
-export async function startAdmins(): Promise<Admins> {
+export async function startAdmins() {
   const [userPool, clientId, machine, kid] = ['eu-west-1_Test00000', 'people', 'machine', 'key-1'];
   const { privateKey, publicKey } = await generateKeyPair('RS256');
   const keySet = JSON.stringify({ keys: [{ ...(await exportJWK(publicKey)), kid, alg: 'RS256', use: 'sig' }] });
@@ -43,11 +29,15 @@ export async function startAdmins(): Promise<Admins> {
   const adminToken = await tokenOf(['admins']);
   return {
     verifyAdmin: openAdminVerifier({ userPool, clientIds: [clientId, machine], adminScope: 'intent-gate/admin' }),
+    /** access tokens of an admin, and of a user who is not one */
     adminToken,
-    headers: { Authorization: `Bearer ${adminToken}` },
     userToken: await tokenOf([]),
+    /** those of the admin */
+    headers: { Authorization: `Bearer ${adminToken}` },
+    /** an access token of a member of these groups */
     tokenOf,
-    machineTokenOf: (scopes) => sign({ client_id: machine, scope: scopes.join(' ') }, machine),
+    /** an access token of a machine client with these scopes */
+    machineTokenOf: (scopes: string[]) => sign({ client_id: machine, scope: scopes.join(' ') }, machine),
     stop: () => {
       redirected.mockRestore();
       return close(server);

@@ -28,7 +28,7 @@ import { createAction as createIssueToken } from '../../functions/issue-token.ts
 import { openAuthenticate, openExecuteOver, openIssueOver } from './actions.ts';
 import { makeCallKeys } from './call-keys.ts';
 import { type Answer, invoke } from './invoke.ts';
-import { startTable, type TestTable } from './table.ts';
+import { startTable } from './table.ts';
 
 /** The address that {@link invoke} calls. */
 export const baseUrl = 'https://api.example/test';
@@ -179,5 +179,3 @@ export const execute = (
   parameters: unknown,
   headers: Record<string, string | string[]> = {},
 ): Promise<Answer> => post(steps, '/api/intents/execute', { intent_uid, parameters }, { Authorization: `Bearer ${pat}`, ...headers });
-
-export type { TestTable };

@@ -1,21 +1,10 @@
 import { DescribeTableCommand, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { LeanDynamoDBClient } from '../../functions/core/table/dynamodb-client.ts';
-import type { TableName } from '../../functions/core/table/keys.ts';
-import { openTable, type Table } from '../../functions/core/table/table.ts';
+import { openTable } from '../../functions/core/table/table.ts';
 import { createTable } from './copy-table.ts';
 
-export interface TestTable {
-  table: Table;
-  client: DynamoDBDocumentClient;
-  tableNames: Record<TableName, string>;
-  /** every DynamoDB operation that was sent, by name, in order; clear it with `length = 0` */
-  operations: string[];
-  /** the read units of every read, in order; clear it with `length = 0` */
-  readUnits: number[];
-  endpoint: string;
-  stop(): Promise<void>;
-}
+export type TestTable = Awaited<ReturnType<typeof startTable>>;
 
 /** On a busy machine, a burst of a few hundred operations takes long; tests are about what becomes of them. */
 const patienceMs = 60_000;
@@ -26,7 +15,7 @@ const { loadTableServer = () => import('./table-server.ts') } = globalThis as {
 };
 
 /** A fresh, real table (dynalite, in memory), which is served on a loopback port, too. */
-export async function startTable(): Promise<TestTable> {
+export async function startTable() {
   const { startTableServer } = await loadTableServer();
   const { endpoint, operations, handle, stop: stopServer } = await startTableServer();
   const raw = new LeanDynamoDBClient({
@@ -60,5 +49,15 @@ export async function startTable(): Promise<TestTable> {
     await stopServer();
   };
   operations.length = 0;
-  return { table: openTable(tableNames, client, patienceMs), client, tableNames, operations, readUnits, endpoint, stop };
+  return {
+    table: openTable(tableNames, client, patienceMs),
+    client,
+    tableNames,
+    /** every DynamoDB operation that was sent, by name, in order; clear it with `length = 0` */
+    operations,
+    /** the read units of every read, in order; clear it with `length = 0` */
+    readUnits,
+    endpoint,
+    stop,
+  };
 }
