@@ -96,10 +96,14 @@ class KeySets extends SimpleJwksCache {
     super({ fetcher: { fetch: fetchKeys } });
   }
 
-  override getJwks(uri: string) {
-    return super.getJwks(uri).catch((cause: unknown) => {
+  override async getJwks(uri: string) {
+    try {
+      const keySet = await super.getJwks(uri);
+      if (keySet.keys.length === 0) throw new TypeError('it is empty');
+      return keySet;
+    } catch (cause) {
       throw new KeySetError('the key set cannot be fetched or read', { cause });
-    });
+    }
   }
 }
 

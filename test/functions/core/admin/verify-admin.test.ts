@@ -137,6 +137,7 @@ test.each<[string, JWTPayload]>([
 describe('the key set', () => {
   test.each([
     ['an error', { status: 500, body: '' }],
+    ['nothing in it', { status: 200, body: '{"keys":[]}' }],
     ['no keys', { status: 200, body: '{}' }],
   ])('with %s is unavailable, and fetched again', async (_, broken) => {
     const verifyAdmin = open();
