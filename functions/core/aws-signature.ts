@@ -44,10 +44,11 @@ const canonicalPath = (path: string, service: string): string =>
 
 /**
  * Signs with Signature Version 4. The key for a day, region and service is derived once.
- * @param findCredentials - default: reads them from the function's environment
+ * @param credentials - default: read from the function's environment
  * @returns a function that returns a request's headers, including those of its signature
  */
-export function openSignature(findCredentials: FindCredentials = fromEnv()) {
+export function openSignature(credentials: Credentials | FindCredentials = fromEnv()) {
+  const findCredentials = typeof credentials === 'object' ? async () => credentials : credentials;
   let derived: { secretAccessKey: string; scope: string; key: KeyObject } | undefined;
 
   function keyFor(secretAccessKey: string, scope: string): KeyObject {

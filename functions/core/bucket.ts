@@ -2,33 +2,19 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { HttpRequest } from '@smithy/core/protocols';
 import { openStreams } from './aws-client.ts';
-import { type Credentials, openSignature } from './aws-signature.ts';
-import { awsDomain } from './signed-request.ts';
-
-export interface S3Access {
-  /** default: `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, or S3 of the region */
-  endpoint?: string | undefined;
-  /** default: the function's own */
-  region?: string;
-  /** default: from the environment */
-  credentials?: Credentials;
-}
+import { openSignature } from './aws-signature.ts';
+import { type AwsAccess, awsDomain } from './signed-request.ts';
 
 /**
  * Opens the objects under one key prefix of an S3 bucket, without the S3 client, which would be a third of the search function. A connection is
  * closed after 5 silent seconds; a large object may take longer in total. Reads are tried twice.
+ * `AWS_ENDPOINT_URL_S3` overrides the endpoint.
  */
-export function openBucket(
-  bucket: string,
-  prefix: string,
-  {
-    endpoint = process.env.AWS_ENDPOINT_URL_S3 ?? process.env.AWS_ENDPOINT_URL,
-    region = process.env.AWS_REGION ?? '',
-    credentials,
-  }: S3Access = {},
-) {
+export function openBucket(bucket: string, prefix: string, access: AwsAccess = {}) {
+  const { region = process.env.AWS_REGION ?? '', credentials } = access;
+  const endpoint = access.endpoint ?? process.env.AWS_ENDPOINT_URL_S3 ?? process.env.AWS_ENDPOINT_URL;
   const root = endpoint === undefined ? `https://${bucket}.s3.${region}.${awsDomain(region)}` : `${endpoint}/${bucket}`;
-  const sign = openSignature(credentials && (async () => credentials));
+  const sign = openSignature(credentials);
   const request = openStreams(5_000);
 
   async function send(method: 'GET' | 'PUT' | 'DELETE', name: string, content?: { body: Readable; bytes: number }) {

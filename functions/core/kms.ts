@@ -1,11 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { unavailable } from './api-error.ts';
 import { bounded } from './invocation.ts';
-import { openSignedRequests, type Signing, serviceEndpoint } from './signed-request.ts';
-
-export interface KmsAccess extends Partial<Pick<Signing, 'region' | 'credentials'>> {
-  endpoint?: string;
-}
+import { type AwsAccess, openSignedRequests, serviceEndpoint } from './signed-request.ts';
 
 /** Per attempt, in milliseconds. */
 const requestTimeoutMs = 1_000;
@@ -25,8 +21,8 @@ const isTransient = (status: number, name: string): boolean => status >= 500 || 
  * The KMS operations that the gate uses: the SDK's client would be a fifteenth of each function that verifies PATs. `AWS_ENDPOINT_URL_KMS` overrides
  * the endpoint.
  */
-export function openKms({ region = process.env.AWS_REGION ?? '', endpoint = serviceEndpoint('kms', region), credentials }: KmsAccess = {}) {
-  const send = openSignedRequests(requestTimeoutMs, { service: 'kms', region, ...(credentials && { credentials }) });
+export function openKms({ region = process.env.AWS_REGION ?? '', endpoint = serviceEndpoint('kms', region), credentials }: AwsAccess = {}) {
+  const send = openSignedRequests(requestTimeoutMs, { service: 'kms', region, credentials });
   const url = new URL(endpoint);
 
   async function attempt(

@@ -9,11 +9,16 @@ export interface UnsignedRequest {
   body: string;
 }
 
-export interface Signing {
+/** How to reach an AWS service; by default, as the function's environment says. */
+export interface AwsAccess {
+  endpoint?: string | undefined;
+  region?: string | undefined;
+  credentials?: Credentials | FindCredentials | undefined;
+}
+
+export interface Signing extends Pick<AwsAccess, 'credentials'> {
   service: string;
   region: string;
-  /** default: read from the function's environment */
-  credentials?: Credentials | FindCredentials;
   time?: Date;
   /** sends the digest of the body in `x-amz-content-sha256`, which OpenSearch Serverless requires; default true */
   applyChecksum?: boolean;
@@ -21,7 +26,7 @@ export interface Signing {
 
 /** Signs requests to AWS (Signature Version 4), including the host and every given header. */
 export function openRequestSigner({ credentials, applyChecksum = true, ...scope }: Signing) {
-  const sign = openSignature(typeof credentials === 'object' ? async () => credentials : credentials);
+  const sign = openSignature(credentials);
   return async ({ method, url, headers, body }: UnsignedRequest): Promise<Record<string, string>> => {
     const checksum = applyChecksum ? { 'x-amz-content-sha256': sha256(body) } : {};
     const signable = { method, path: url.pathname, query: url.searchParams, headers: { ...headers, host: url.host, ...checksum }, body };

@@ -1,7 +1,8 @@
 import { buffer } from 'node:stream/consumers';
-import { openBucket, type S3Access } from '../bucket.ts';
+import { openBucket } from '../bucket.ts';
 import { readEnvironment } from '../environment.ts';
 import { openKms } from '../kms.ts';
+import type { AwsAccess } from '../signed-request.ts';
 import { type EvidenceKey, openEvidenceKey, originOf } from './evidence-keys.ts';
 import { verifierKey } from './note.ts';
 import type { ReadObject } from './tiles.ts';
@@ -13,7 +14,7 @@ export interface LogStore {
 }
 
 /** A log in a dedicated bucket. */
-export function bucketLog(name: string, access?: S3Access): LogStore {
+export function bucketLog(name: string, access?: AwsAccess): LogStore {
   const bucket = openBucket(name, '', access);
   return {
     read: async (path) => {

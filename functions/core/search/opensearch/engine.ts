@@ -4,7 +4,7 @@ import type { SearchQuery } from '../../../../schemas/search.ts';
 import { unavailable } from '../../api-error.ts';
 import { bounded } from '../../invocation.ts';
 import type { IntentRecord } from '../../registry/records.ts';
-import { openSignedRequests, type Signing } from '../../signed-request.ts';
+import { type AwsAccess, openSignedRequests } from '../../signed-request.ts';
 import type { Hit, SearchResult } from '../search-engine.ts';
 import { type Entry, indexDefinition, indexName, toBulkBodies } from './documents.ts';
 import { toSearchRequest } from './search-request.ts';
@@ -37,17 +37,12 @@ const bulkAnswer = z.object({
   ),
 });
 
-export interface OpenSearchSettings {
-  /** the collection's endpoint, such as https://….aoss.amazonaws.com */
-  endpoint: string;
-  /** default: the function's own region */
-  region?: string;
-  credentials?: Signing['credentials'];
-}
-
-/** Opens an OpenSearch Serverless collection, for registries too large for SQLite in a function. */
-export function openOpenSearchEngine({ endpoint, region = process.env.AWS_REGION ?? '', credentials }: OpenSearchSettings) {
-  const request = openSignedRequests(feedTimeoutMs, { service: 'aoss', region, ...(credentials && { credentials }) });
+/**
+ * Opens an OpenSearch Serverless collection, for registries too large for SQLite in a function. Its endpoint looks like
+ * https://….aoss.amazonaws.com.
+ */
+export function openOpenSearchEngine({ endpoint, region = process.env.AWS_REGION ?? '', credentials }: AwsAccess & { endpoint: string }) {
+  const request = openSignedRequests(feedTimeoutMs, { service: 'aoss', region, credentials });
 
   async function send(method: string, path: string, body = '', { contentType = 'application/json', timeoutMs = feedTimeoutMs } = {}) {
     const sent = { method, url: new URL(path, endpoint), headers: { 'content-type': contentType }, body };

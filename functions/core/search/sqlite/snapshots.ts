@@ -4,8 +4,9 @@ import { stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import * as z from 'zod';
-import { openBucket, type S3Access } from '../../bucket.ts';
+import { openBucket } from '../../bucket.ts';
 import { readEnvironment } from '../../environment.ts';
+import type { AwsAccess } from '../../signed-request.ts';
 import { followLog, LogMismatch, type LogPosition, type RegistrySource } from '../registry-source.ts';
 import { indexFormat } from './search-index.ts';
 
@@ -17,7 +18,7 @@ export interface SnapshotStore {
 }
 
 /** Snapshots in an S3 bucket, under one prefix. */
-export const bucketSnapshots = (bucket: string, access?: S3Access): SnapshotStore => openBucket(bucket, 'search-index/', access);
+export const bucketSnapshots = (bucket: string, access?: AwsAccess): SnapshotStore => openBucket(bucket, 'search-index/', access);
 
 export function snapshotsFromEnvironment(): SnapshotStore | undefined {
   const { snapshotBucket } = readEnvironment([], ['snapshotBucket']);
