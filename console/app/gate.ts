@@ -1,8 +1,8 @@
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { IntentGateError, Refusal } from '../../client/errors.ts';
-import { type ApiCallOptions, nextQuery, openApi } from '../../registry/api.ts';
+import { type Api, type ApiCallOptions, nextQuery, openApi } from '../../registry/api.ts';
 import type { ServiceList } from '../../schemas/service.ts';
-import { accessToken, hasTokenEnded, renewSession, session } from './session.ts';
+import { accessToken, awaitSession, hasTokenEnded, renewSession, session } from './session.ts';
 
 /** The base URL of the gate; the page is at `/console` below it. */
 export const gateUrl = new URL('.', location.href).href.replace(/\/$/, '');
@@ -11,7 +11,7 @@ export const gateUrl = new URL('.', location.href).href.replace(/\/$/, '');
  * The signed-in admin's token, renewed if it has expired.
  * @throws SignInEnded if the admin must sign in again
  */
-export async function readToken(renew = false): Promise<string> {
+async function readToken(renew = false): Promise<string> {
   if (renew || hasTokenEnded()) await renewSession();
   const token = accessToken();
   if (token === undefined) throw new SignInEnded();
@@ -23,6 +23,18 @@ const { http, call } = openApi(gateUrl, { get: readToken }, { maxAttempts: 1, ma
 
 /** Sends a request once, and returns the response whatever its status. */
 export const { exchange } = http;
+
+/** The API client of the command line. If the session ends, it waits until the same person has signed in again, and then continues. */
+export function openAdminApi(): Api {
+  const owner = session.get()?.userName;
+  return openApi(gateUrl, {
+    async get(renew) {
+      const token = await readToken(renew).catch(() => awaitSession().then(() => readToken()));
+      if (session.get()?.userName !== owner) throw new SignInEnded();
+      return token;
+    },
+  });
+}
 
 export interface Answered<T> {
   value: T;

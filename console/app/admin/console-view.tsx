@@ -1,13 +1,11 @@
 import type { Route } from '../route.ts';
 import { Agents, AgentView } from './agents.tsx';
 import { Approvals, ApprovalView } from './approvals.tsx';
-import { ChangeView } from './change.tsx';
-import { History } from './history.tsx';
+import { ChangeView, History } from './history.tsx';
 import { Import } from './import.tsx';
 import { EditIntent, NewIntent } from './intents.tsx';
 import { PolicyOnTrial } from './policy-trial.tsx';
-import { NewService, ServiceView } from './service.tsx';
-import { Services } from './services.tsx';
+import { NewService, Services, ServiceView } from './services.tsx';
 import { Usage } from './usage.tsx';
 
 export function ConsoleView({ path: [first, second = '', third], query }: Route) {

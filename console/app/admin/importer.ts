@@ -5,8 +5,7 @@ import { compareDocument } from '../../../registry/compare-document.ts';
 import type { ImportOptions } from '../../../registry/import/plan.ts';
 import { parseExact } from '../../../schemas/number.ts';
 import { deployment } from '../deployment.ts';
-import { gateUrl } from '../gate.ts';
-import { openAdminApi } from './admin-api.ts';
+import { gateUrl, openAdminApi } from '../gate.ts';
 import type { Dropped } from './dropped.ts';
 import type { Planned, Question, Reply } from './plan-worker.ts';
 

@@ -16,9 +16,8 @@ import { type Column, DataTable, Table } from '../components/table.tsx';
 import { Tabs } from '../components/tabs.tsx';
 import { Badge, Link, Part, Shown, Time, type Tone } from '../components/text.tsx';
 import { deployment } from '../deployment.ts';
-import { useRead, useWork } from '../gate.ts';
+import { openAdminApi, useRead, useWork } from '../gate.ts';
 import { linkTo } from '../route.ts';
-import { openAdminApi } from './admin-api.ts';
 import { Command } from './record-form.tsx';
 
 const periods = { hour: 'last hour', day: 'last day', week: 'last week' };

@@ -1,10 +1,18 @@
-import type { ServiceList } from '../../../schemas/service.ts';
-import type { Stats } from '../../../schemas/stats.ts';
-import { Awaited, EmptyState } from '../components/states.tsx';
+import type { IntentList } from '../../../schemas/intent.ts';
+import { type SavedService, type ServiceList, type ShownService, serviceInput, serviceUpdate } from '../../../schemas/service.ts';
+import type { Stats, StatsByIntent } from '../../../schemas/stats.ts';
+import { Awaited, EmptyState, Failure } from '../components/states.tsx';
 import { type Column, DataTable } from '../components/table.tsx';
-import { Badge, Heading, Link, Time } from '../components/text.tsx';
-import { useRead, useServices } from '../gate.ts';
-import { linkTo } from '../route.ts';
+import { Tabs } from '../components/tabs.tsx';
+import { Badge, Heading, Link, MethodBadge, Part, Shown, Time, Way } from '../components/text.tsx';
+import { showToast } from '../components/toast.tsx';
+import { ask, useAll, useRead, useServices } from '../gate.ts';
+import { go, linkTo, pathOf } from '../route.ts';
+import { Act } from './act.tsx';
+import { Credential } from './credential.tsx';
+import { Changes } from './history.tsx';
+import { fieldsOfRecord, RecordForm } from './record-form.tsx';
+import { UsageOf } from './usage.tsx';
 
 type Service = ServiceList['services'][number];
 
@@ -75,6 +83,176 @@ export function Services() {
           empty={
             <EmptyState title="No services yet">
               <p>Import a service's OpenAPI document so that agents can run its operations.</p>
+            </EmptyState>
+          }
+        />
+      )}
+    </>
+  );
+}
+
+const fields = fieldsOfRecord(serviceInput, {
+  service_name: 'Name',
+  service_url: { label: 'Address', hint: 'For example https://api.example.com' },
+  description: 'Description',
+  policy_url: 'Address of its own policy',
+  service_logo_url: 'Address of its logo',
+  service_terms_of_service_url: 'Address of its terms of service',
+  service_privacy_policy_url: 'Address of its privacy policy',
+  namespace: 'Namespace',
+  'limit/rate': { label: 'Limit: calls by all agents together', hint: 'The number of calls allowed in each period', required: false },
+  'limit/period': { label: 'Limit: period', hint: 'In seconds', required: false },
+  headers: { label: 'Header fields of every call', hint: 'Everybody can see them, so include no secrets.', control: 'pairs' },
+});
+
+export const NewService = () => (
+  <>
+    <Heading title="Register a service" />
+    <p>
+      If it has an OpenAPI document, <a href={linkTo(['import'])}>import that</a> instead: its operations become intents.
+    </p>
+    <RecordForm
+      name="new service"
+      fields={fields}
+      record={{}}
+      schema={serviceInput}
+      isNew
+      path="/api/services"
+      command="services create -f -"
+      onSaved={(answer) => go(linkTo(['services', (answer as SavedService).service_id]))}
+    />
+  </>
+);
+
+const tabs = { operations: 'Operations', usage: 'Usage', credential: 'Credential', settings: 'Settings', history: 'History' };
+
+/** A service. If reading it again fails, the page keeps its content. */
+export function ServiceView({ id, query }: { id: string; query: URLSearchParams }) {
+  const path = `/api/services/${encodeURIComponent(id)}`;
+  const reading = useRead<ShownService>(path, {}, 'admin');
+  const { answer, error, reload } = reading;
+  if (answer === undefined) {
+    return (
+      <>
+        <Heading title="Service" />
+        <Awaited reading={reading} />
+      </>
+    );
+  }
+  const { value: record, etag } = answer;
+  const tab = query.get('tab') ?? 'operations';
+  const { service_id: _, credential, ...input } = record;
+  const paused = { ...input, paused: !record.paused };
+  return (
+    <article>
+      <Way to={linkTo(['services'])} title="Services" />
+      <Heading title={record.service_name} />
+      <p>
+        <Shown text={record.description} /> {record.paused && <Badge tone="bad">paused</Badge>}
+      </p>
+      <Failure error={error} retry={reload} />
+      <Tabs label="Service" tabs={tabs} current={tab} linkOf={(name) => linkTo(['services', id], { tab: name })} />
+      {tab === 'operations' && <Operations id={id} />}
+      {tab === 'usage' && <UsageOf asked={{ period: 'day', by: 'agent', service_id: id }} />}
+      {/* hidden rather than unmounted, to keep what was typed */}
+      <div hidden={tab !== 'credential'}>
+        <Credential id={id} facts={credential} suggested={query} onChanged={reload} />
+      </div>
+      {tab === 'history' && <Changes asked={{ id }} />}
+      <div hidden={tab !== 'settings'}>
+        <Part title="Settings">
+          <RecordForm
+            name={`service ${id}`}
+            fields={fields}
+            record={record}
+            etag={etag}
+            schema={serviceUpdate}
+            path={path}
+            command={`services update ${id} -f -`}
+            onSaved={() => {
+              showToast('The service is saved.');
+              reload();
+            }}
+          />
+        </Part>
+        <Part title={record.paused ? 'Resume the service' : 'Pause the service'}>
+          <p>While a service is paused, its intents can still be found, but every execution is refused.</p>
+          <Act
+            title={record.paused ? 'Resume' : 'Pause'}
+            isDangerous={!record.paused}
+            command={`services ${record.paused ? 'resume' : 'pause'} ${id}`}
+            act={() => ask('PUT', path, { isAdmin: true, body: paused, headers: { 'If-Match': etag ?? '*' } })}
+            onDone={reload}
+          />
+        </Part>
+        <Part title="Delete the service">
+          <p>This also deletes its intents and its credential.</p>
+          <Act
+            title="Delete the service"
+            isDangerous
+            command={`services delete ${id}`}
+            act={() => ask('DELETE', path, { isAdmin: true })}
+            onDone={() => go(linkTo(['services']))}
+          />
+        </Part>
+      </div>
+    </article>
+  );
+}
+
+type Listed = IntentList['intents'][number];
+
+function Operations({ id }: { id: string }) {
+  const reading = useAll(`/api/services/${id}/intents`, ({ intents }: IntentList) => intents, 'admin');
+  const intents = reading.answer;
+  const numbers = useRead<StatsByIntent>('/api/stats', { period: 'day', by: 'intent', service_id: id }, 'admin').answer?.value.intents;
+  const counts = new Map(numbers?.map((own) => [own.intent_uid, own]));
+  const callsOf = ({ intent_uid }: Listed) => counts.get(intent_uid)?.executions ?? 0;
+  const failuresOf = ({ intent_uid }: Listed) => counts.get(intent_uid)?.upstream_failures ?? 0;
+  const columns: Column<Listed>[] = [
+    {
+      head: 'Operation',
+      cell: ({ intent_uid, intent_name }) => (
+        <>
+          <Link to={linkTo(['intents', intent_uid])} text={intent_name} /> <small class="quiet">{intent_uid}</small>
+        </>
+      ),
+      sortBy: ({ intent_name }) => intent_name,
+    },
+    { head: 'Method', cell: ({ method }) => method && <MethodBadge method={method} />, sortBy: ({ method }) => method },
+    { head: 'Path', cell: ({ url }) => url && <code>{pathOf(url)}</code>, sortBy: ({ url }) => url && pathOf(url) },
+    {
+      head: 'Status',
+      cell: ({ deprecated, draft }) => (
+        <>
+          {deprecated && <Badge tone="warn">deprecated</Badge>} {draft && <Badge>draft</Badge>}
+        </>
+      ),
+      sortBy: ({ deprecated, draft }) => (draft ? 'draft' : deprecated ? 'deprecated' : undefined),
+    },
+    { head: 'Calls in a day', cell: callsOf, sortBy: callsOf, isNumber: true },
+    { head: 'Failures', cell: failuresOf, sortBy: failuresOf, isNumber: true },
+  ];
+  return (
+    <>
+      <Awaited reading={reading} />
+      {intents && (
+        <DataTable
+          label="Operations"
+          columns={columns}
+          rows={intents}
+          keyOf={({ intent_uid }) => intent_uid}
+          textOf={({ intent_uid, intent_name, method, url }) => `${intent_name} ${intent_uid} ${method} ${url}`}
+          tools={
+            <a class="button" href={linkTo(['services', id, 'new'])}>
+              New intent
+            </a>
+          }
+          empty={
+            <EmptyState title="This service has no operations yet">
+              <p>
+                <a href={linkTo(['import'])}>Import a document</a>
+              </p>
             </EmptyState>
           }
         />
