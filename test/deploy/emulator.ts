@@ -1,11 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { makeCertificate } from '../support/certificate.ts';
+import { findFreePort } from '../support/local-process.ts';
 import { installRequirements } from '../support/python.ts';
 
 const environmentFolder = '.venv';
@@ -91,13 +90,4 @@ async function untilReady(child: ChildProcess, log: string[]): Promise<void> {
 /** The emulator and the Lambdas that it has started. */
 function stopGroup({ pid }: ChildProcess): void {
   if (pid !== undefined) process.kill(-pid, 'SIGKILL');
-}
-
-async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
 }

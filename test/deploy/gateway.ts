@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { request } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
+import { close, listen } from '../../bin/local/http.ts';
 
 /** One call that a Lambda made of DynamoDB or KMS. */
 export interface AwsCall {
@@ -56,10 +56,9 @@ export async function startGateway(): Promise<Gateway & { forwardTo(port: number
 
   const server = createServer((incoming, outgoing) => {
     forward(incoming, outgoing).catch((error) => outgoing.destroy(error));
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  });
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${await listen(server)}`,
     calls,
     forwardTo: (port) => {
       emulatorPort = port;
@@ -67,10 +66,7 @@ export async function startGateway(): Promise<Gateway & { forwardTo(port: number
     pointTo: (next) => {
       target = next;
     },
-    stop: async () => {
-      server.closeAllConnections();
-      server.close();
-    },
+    stop: () => close(server),
   };
 }
 

@@ -1,9 +1,8 @@
-import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { CloudFormationCustomResourceEvent } from 'aws-lambda';
+import { close, listen } from '../../bin/local/http.ts';
 import { findObjection } from '../../functions/core/deployment/change-objection.ts';
 import { handler } from '../../functions/guard-signing-keys.ts';
 
@@ -88,13 +87,12 @@ async function answerTo(event: object): Promise<Record<string, unknown>> {
   const server = createServer(async (request, response) => {
     received.push([request.method, request.headers['content-type'], JSON.parse(await text(request))]);
     response.end();
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  });
   try {
-    const ResponseURL = `http://127.0.0.1:${(server.address() as AddressInfo).port}/answer?signed=1`;
+    const ResponseURL = `http://127.0.0.1:${await listen(server)}/answer?signed=1`;
     await handler({ ...event, ...ids, ResponseURL } as CloudFormationCustomResourceEvent);
   } finally {
-    server.close();
+    await close(server);
   }
   expect(received).toEqual([['PUT', undefined, expect.anything()]]);
   return received[0]?.[2] ?? {};
@@ -110,15 +108,13 @@ describe('the creation of a stack', () => {
     account = createServer((request, response) => {
       const answer = answers[request.url ?? ''];
       response.writeHead(answer ? 200 : 403).end(JSON.stringify(answer ?? {}));
-    }).listen(0, '127.0.0.1');
-    await once(account, 'listening');
-    const endpoint = `http://127.0.0.1:${(account.address() as AddressInfo).port}`;
+    });
+    const endpoint = `http://127.0.0.1:${await listen(account)}`;
     Object.assign(process.env, { AWS_ENDPOINT_URL: endpoint, AWS_REGION: 'eu-west-1', AWS_ACCESS_KEY_ID: 'a', AWS_SECRET_ACCESS_KEY: 'b' });
   });
   afterAll(() => {
     for (const name of ['AWS_ENDPOINT_URL', 'AWS_REGION', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY']) delete process.env[name];
-    account.closeAllConnections();
-    account.close();
+    return close(account);
   });
 
   const creation = (reserved: number, managesRole: boolean) => ({

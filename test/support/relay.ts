@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { close, listen } from '../../bin/local/http.ts';
 
 /** A gate that is none: it shows what another gate answers, and keeps what it is sent. */
 export async function startRelay(victim: string) {
@@ -16,11 +16,10 @@ export async function startRelay(victim: string) {
     });
     outgoing.writeHead(answer.status, { 'Content-Type': 'application/json' }).end(await answer.text());
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${await listen(server)}`,
     /** the bodies that were to become PATs */
     issueRequests: () => seen.filter(({ path }) => path === '/api/pat/issue').map(({ body }) => body),
-    stop: () => new Promise((resolve) => server.close(resolve)),
+    stop: () => close(server),
   };
 }

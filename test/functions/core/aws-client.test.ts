@@ -1,12 +1,11 @@
-import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { HttpRequest } from '@smithy/core/protocols';
+import { close, listen } from '../../../bin/local/http.ts';
 import { awsClientSettings, openStreams } from '../../../functions/core/aws-client.ts';
 import { bounded, withinInvocation } from '../../../functions/core/invocation.ts';
 
@@ -19,18 +18,14 @@ async function clientOf(answer: RequestListener, requestTimeout = 200): Promise<
   server = createServer(async (request, response) => {
     asked.push(Buffer.concat(await request.toArray()).toString());
     answer(request, response);
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+  const endpoint = `http://127.0.0.1:${await listen(server)}`;
   return new DynamoDBClient({ ...awsClientSettings({ requestTimeout }), endpoint, region: 'eu-west-1', credentials });
 }
 
 const get = new GetItemCommand({ TableName: 'Tägliches', Key: { pk: { S: '東京 🗼' } } });
 
-function stop(): void {
-  server.close();
-  server.closeAllConnections();
-}
+const stop = () => close(server);
 afterEach(stop);
 
 describe('a request of an AWS client', () => {
@@ -80,14 +75,12 @@ describe('a request of an AWS client', () => {
 describe('a request whose body and answer are streams', () => {
   async function sendTo(answer: RequestListener, body?: Readable, silenceMs = 5_000) {
     asked.length = 0;
-    server = createServer(answer).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
+    server = createServer(answer);
     const request = new HttpRequest({
       method: body ? 'PUT' : 'GET',
       protocol: 'http:',
       hostname: '127.0.0.1',
-      port,
+      port: await listen(server),
       path: '/a',
       headers: {},
     });
@@ -108,14 +101,14 @@ describe('a request whose body and answer are streams', () => {
   test('fails if nothing comes for long, before the answer or within it', async () => {
     const silent = { name: 'TimeoutError', message: 'the connection was silent for too long' };
     await expect(sendTo(() => {}, undefined, 50)).rejects.toMatchObject(silent);
-    stop();
+    await stop();
     const begun = await sendTo((_, response) => response.write('begun'), undefined, 50);
     await expect(text(begun)).rejects.toThrow();
   });
 
   test('ends with the step that it is part of, before the answer or within it', async () => {
     await expect(bounded(50, () => sendTo(() => {}))).rejects.toMatchObject({ name: 'AbortError' });
-    stop();
+    await stop();
     await expect(bounded(100, async () => text(await sendTo((_, response) => response.write('begun'))))).rejects.toThrow();
   });
 

@@ -1,15 +1,16 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, expect, jest, test } from '@jest/globals';
+import { close, listen } from '../../../bin/local/http.ts';
 import { anyAnswer, keepingClients } from '../../support/keeping-clients.ts';
 
 const opened: (() => unknown)[] = [];
 afterEach(() => {
   jest.restoreAllMocks();
-  for (const close of opened.splice(0)) close();
+  for (const stop of opened.splice(0)) stop();
 });
 
 /** A peer that resets every connection with its second request. */
@@ -23,12 +24,8 @@ async function startForgetfulPeer() {
     used.add(request.socket);
     response.end(anyAnswer);
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  peer.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  opened.push(() => {
-    server.close();
-    server.closeAllConnections();
-  });
+  peer.url = `http://127.0.0.1:${await listen(server)}`;
+  opened.push(() => close(server));
   return peer;
 }
 

@@ -1,7 +1,6 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { close, listen } from '../../../../../bin/local/http.ts';
 import {
   indexName,
   type OpenSearchDocument,
@@ -23,19 +22,15 @@ const server = createServer(async (request, response) => {
   requests.push({ line: `${request.method} ${request.url}`, headers: request.headers, body });
   response.writeHead(next.status).end(next.body);
 });
-await once(server.listen(0, '127.0.0.1'), 'listening');
 const engine = openOpenSearchEngine({
-  endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+  endpoint: `http://127.0.0.1:${await listen(server)}`,
   region: 'eu-west-1',
   credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
 });
 beforeEach(() => {
   requests.length = 0;
 });
-afterAll(() => {
-  server.closeAllConnections();
-  server.close();
-});
+afterAll(() => close(server));
 
 test('an index is made if there is none, and lists the intents of a service in pages', async () => {
   next = { status: 404, body: '' };
