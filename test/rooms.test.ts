@@ -36,7 +36,6 @@ const ground = [
   'lean-client',
   'log',
   'pack',
-  'random',
   'signed-request',
   'trace',
   'ulid',
