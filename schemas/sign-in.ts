@@ -76,12 +76,12 @@ export const acceptForm = authorizationParameters.extend({
   decision: z.enum(['accept', 'decline']),
 });
 
-/** RFC 6749 section 4.1.3, RFC 7636 section 4.5, RFC 8707 section 2.2. */
+/** RFC 6749 section 4.1.3, RFC 7636 section 4.5, RFC 8707 section 2.2. OAuth 2.1 leaves out `redirect_uri`, because PKCE binds the code to its client. */
 export const tokenForm = z.object({
   grant_type: z.string().describe('`authorization_code`'),
   code: text(200),
   client_id: text(maxClientIdLength),
-  redirect_uri: text(2_048),
+  redirect_uri: text(2_048).optional().describe('if given, as in the authorization request'),
   code_verifier: z.string().regex(/^[A-Za-z0-9._~-]{43,128}$/, 'must be 43 to 128 letters, digits or any of - . _ ~'),
   resource: text(2_048).describe('as in the authorization request'),
 });

@@ -147,14 +147,15 @@ export function article(expected: string): string {
 }
 
 /**
- * Parses `input` with `schema`. A {@link RawNumber} stays one where the schema accepts any value.
+ * Parses `input` with `schema`. A {@link RawNumber} stays one where the schema accepts any value. A member that is null where the schema does not accept
+ * that counts as left out, as many clients write it.
  * @throws ApiError INVALID_PARAMETER that lists every issue
  */
 export function parse<T extends z.ZodType>(schema: T, input: unknown, message?: string): z.output<T> {
   const result = schema.safeParse(input, { reportInput: true });
   if (result.success) return result.data;
-  const plain = withDoubles(input, new Set(result.error.issues.flatMap((issue) => pointersOf(issue))));
-  if (countRawNumbers(plain) < countRawNumbers(input)) return parse(schema, plain, message);
+  const mended = mend(input, new Set(result.error.issues.flatMap((issue) => pointersOf(issue))));
+  if (countMendable(mended) < countMendable(input)) return parse(schema, mended, message);
   throw invalidParameter(issuesOf(result.error), message);
 }
 
@@ -163,17 +164,24 @@ const pointersOf = (issue: z.core.$ZodIssue, at: readonly PropertyKey[] = []): s
   return [pointer(path), ...(issue.code === 'invalid_union' ? issue.errors.flat().flatMap((inner) => pointersOf(inner, path)) : [])];
 };
 
-/** Replaces each {@link RawNumber} at these JSON pointers by a `number`, or by Infinity, which no schema accepts, if it would be rounded. */
-function withDoubles(value: unknown, pointers: ReadonlySet<string>, at = ''): unknown {
+/**
+ * At these JSON pointers, replaces each {@link RawNumber} by a `number`, or by Infinity, which no schema accepts, if it would be rounded; and leaves out
+ * members that are null.
+ */
+function mend(value: unknown, pointers: ReadonlySet<string>, at = ''): unknown {
   if (isRawNumber(value)) return pointers.has(at) ? (toDouble(value) ?? Number.POSITIVE_INFINITY) : value;
-  if (Array.isArray(value)) return value.map((element, index) => withDoubles(element, pointers, `${at}/${index}`));
+  if (Array.isArray(value)) return value.map((element, index) => mend(element, pointers, `${at}/${index}`));
   if (!isObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, withDoubles(member, pointers, at + pointer([name]))]));
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, member]) => {
+      const within = at + pointer([name]);
+      return member === null && pointers.has(within) ? [] : [[name, mend(member, pointers, within)]];
+    }),
+  );
 }
 
-const countRawNumbers = (value: unknown): number => {
-  if (isRawNumber(value)) return 1;
-  return typeof value === 'object' && value !== null
-    ? Object.values(value).reduce((sum: number, inner) => sum + countRawNumbers(inner), 0)
-    : 0;
+/** The number of raw numbers and nulls in a value. */
+const countMendable = (value: unknown): number => {
+  if (isRawNumber(value) || value === null) return 1;
+  return typeof value === 'object' ? Object.values(value).reduce((sum: number, inner) => sum + countMendable(inner), 0) : 0;
 };

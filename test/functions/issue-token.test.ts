@@ -110,6 +110,10 @@ test('the token is a PAT of the policy in force, with person and client in place
   expect(await gate.agents.find(claims.sub)).toMatchObject({ agent_id: claims.sub, generation: claims.gen });
 });
 
+test('the redirect_uri may be left out, as in OAuth 2.1', async () => {
+  await claimsOf(await send(formOf(await keepCode(), { redirect_uri: null })));
+});
+
 test('a code without its code_verifier cannot end the refresh tokens', async () => {
   const code = await keepCode();
   const { body } = await send(formOf(code));
@@ -134,7 +138,6 @@ describe('refuses', () => {
     ['the challenge as code_verifier', { code_verifier: challenge }, 'invalid_grant'],
     ['another code_verifier', { code_verifier: other }, 'invalid_grant'],
     ['no client_id', { client_id: null }, 'invalid_request'],
-    ['no redirect_uri', { redirect_uri: null }, 'invalid_request'],
     ['no resource', { resource: null }, 'invalid_request'],
     ['another client_id', { client_id: 'https://host.example/client.json2' }, 'invalid_grant'],
     ['a redirect_uri with an additional slash', { redirect_uri: 'https://host.example/callback/' }, 'invalid_grant'],

@@ -125,8 +125,8 @@ export function openTokens({ findPolicy, signIns, refreshTokens, usedJtis, setti
 /** @throws OAuthError if the code was issued for another request or policy */
 function checkGrant(form: z.infer<typeof tokenForm>, grant: AuthorizationGrant, policy: CurrentPolicy, baseUrl: string): void {
   const challenge = createHash('sha256').update(form.code_verifier).digest('base64url');
-  if (grant.clientId !== form.client_id || grant.redirectUri !== form.redirect_uri || grant.codeChallenge !== challenge)
-    throw invalidCode();
+  const isRedirected = grant.redirectUri === (form.redirect_uri ?? grant.redirectUri);
+  if (grant.clientId !== form.client_id || !isRedirected || grant.codeChallenge !== challenge) throw invalidCode();
   if (grant.resource !== form.resource || !isResource(grant.resource, baseUrl)) {
     throw wrongResource();
   }
