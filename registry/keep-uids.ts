@@ -1,5 +1,6 @@
 /**
- * How an import treats registered intents. A renamed operation keeps its uid, because it is recognised by method and address ({@link keepUids}).
+ * How an import treats registered intents. A renamed operation keeps its uid, because it is recognised by method and address or, if the API has moved,
+ * by method and path ({@link keepUids}).
  * Intents of other versions ({@link keepOtherVersions}) and of skipped operations ({@link keepSkipped}) are kept. `document-rule.ts` decides which members of a
  * record change.
  */

@@ -1,7 +1,7 @@
 /**
  * The order before a call is sent: `countAndRecheck` counts it against the limits of agent and service (`quota.ts`, which calls
  * `limit/rate-limiter.ts`), then rereads agent and intent if the last read is more than three seconds old (`recheck` in `block-check.ts`). `send` of
- * `relay/call.ts` follows immediately.
+ * `relay/call.ts` follows immediately; it first checks the deadline and, if the connection is reused, that it is still open.
  */
 import { ApiError } from '../api-error.ts';
 import { type ApiResponse, ok } from '../http/response.ts';

@@ -7,8 +7,9 @@
  *   they are more than three seconds old ({@link openRecheck}); a block is confirmed only after that time ({@link outwaitEarlierReads}).
  * - Stored answers: `answer-as-before.ts` withholds the outcome of an earlier request from a blocked agent, `functions/get-execution.ts` that of a
  *   deferred call.
- * - Deferred calls: `void-check.ts` voids them when they are polled, requested again or decided. `deferred-worker.ts` resolves a call anew, which
- *   checks as for executions, and refuses it if a block has been lifted since the request.
+ * - Deferred calls: `void-check.ts` voids a waiting call when an admin approves it or, once the block has been lifted, when its agent polls or
+ *   requests it again. `deferred-worker.ts` resolves a call anew, which checks as for executions, and refuses one that a person has approved if a
+ *   block has been lifted since the request.
  */
 import type { PatClaims } from '../../../schemas/pat.ts';
 import { type AgentRecords, isBlocked, isRevoked } from '../activity/agent.ts';

@@ -1,5 +1,5 @@
 /**
- * Why a search is never stale: before a search is answered, `bringUpToDate` reads the log entries after the index's position, then the current state
+ * Why a search of this engine is never stale: before a search is answered, `bringUpToDate` reads the log entries after the index's position, then the current state
  * of the records that they name, with strongly consistent reads ({@link catchUp}). A record and its log entry are written in one transaction
  * (`registry/change-log.ts`). A search that arrives during such a run waits for the next one ({@link oneAtATime}). So results include every write that
  * completed before the search began.
