@@ -83,7 +83,7 @@ describe.each(revisions)('a host of revision %s', (revision) => {
   test('that can ask its person shows them the policy in words, and continues the call once they accept', async () => {
     const host = await openHost(revision, { answers: ['decline', 'cancel', 'accept'] });
     for (const [message, next] of [
-      ['does not accept the usage policy, so nothing was signed', 'Do without this gate'],
+      ['does not accept the usage policy, so nothing was signed', 'Do not use this gate'],
       ['and did not decide', 'Ask them whether to go on: the same call asks them again'],
     ]) {
       const refused = await execute(host);
