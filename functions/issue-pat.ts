@@ -5,6 +5,7 @@ import { invalidParameter } from './core/api-error.ts';
 import { readEnvironment } from './core/environment.ts';
 import { ok } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
+import { parseWithNulls } from './core/json.ts';
 import { type AgentDirectories, agentDirectoriesFromEnvironment } from './core/pat/agent-directory.ts';
 import { readAgentKey } from './core/pat/agent-key.ts';
 import { type IssuerParts, type IssuerSettings, issuerPartsFromEnvironment, openIssuer } from './core/pat/issue.ts';
@@ -35,7 +36,7 @@ export const createAction = ({ findPolicy, refusals, usedJtis, proofs, directori
 
   return async (request) => {
     const nowMs = Date.now();
-    const { agent_id: agentId, signed_policy, agent_public_key, agent_directory: directory } = request.body(patRequest);
+    const { agent_id: agentId, signed_policy, agent_public_key, agent_directory: directory } = parseWithNulls(patRequest, request.json());
     const { baseUrl } = request;
     const policy = findPolicy(baseUrl);
     const key = readAgentKey(agent_public_key, (problem) => invalidParameter([{ path: '/agent_public_key', problem }]));

@@ -147,16 +147,24 @@ export function article(expected: string): string {
 }
 
 /**
- * Parses `input` with `schema`. A {@link RawNumber} stays one where the schema accepts any value. A member that is null where the schema does not accept
- * that counts as left out, as many clients write it.
+ * Parses `input` with `schema`. A {@link RawNumber} stays one where the schema accepts any value.
  * @throws ApiError INVALID_PARAMETER that lists every issue
  */
 export function parse<T extends z.ZodType>(schema: T, input: unknown, message?: string): z.output<T> {
   const result = schema.safeParse(input, { reportInput: true });
   if (result.success) return result.data;
-  const mended = mend(input, new Set(result.error.issues.flatMap((issue) => pointersOf(issue))));
-  if (countMendable(mended) < countMendable(input)) return parse(schema, mended, message);
+  const plain = withDoubles(input, new Set(result.error.issues.flatMap((issue) => pointersOf(issue))));
+  if (countRawNumbers(plain) < countRawNumbers(input)) return parse(schema, plain, message);
   throw invalidParameter(issuesOf(result.error), message);
+}
+
+/** As {@link parse}, for agents: a member that may be left out may also be null, as many clients write it. */
+export function parseWithNulls<T extends z.ZodObject>(schema: T, input: unknown): z.output<T> {
+  const isLeftOut = (name: string, value: unknown) => value === null && schema.shape[name]?.safeParse(undefined).success === true;
+  return parse(
+    schema,
+    isObject(input) ? Object.fromEntries(Object.entries(input).filter(([name, value]) => !isLeftOut(name, value))) : input,
+  );
 }
 
 const pointersOf = (issue: z.core.$ZodIssue, at: readonly PropertyKey[] = []): string[] => {
@@ -164,24 +172,17 @@ const pointersOf = (issue: z.core.$ZodIssue, at: readonly PropertyKey[] = []): s
   return [pointer(path), ...(issue.code === 'invalid_union' ? issue.errors.flat().flatMap((inner) => pointersOf(inner, path)) : [])];
 };
 
-/**
- * At these JSON pointers, replaces each {@link RawNumber} by a `number`, or by Infinity, which no schema accepts, if it would be rounded; and leaves out
- * members that are null.
- */
-function mend(value: unknown, pointers: ReadonlySet<string>, at = ''): unknown {
+/** Replaces each {@link RawNumber} at these JSON pointers by a `number`, or by Infinity, which no schema accepts, if it would be rounded. */
+function withDoubles(value: unknown, pointers: ReadonlySet<string>, at = ''): unknown {
   if (isRawNumber(value)) return pointers.has(at) ? (toDouble(value) ?? Number.POSITIVE_INFINITY) : value;
-  if (Array.isArray(value)) return value.map((element, index) => mend(element, pointers, `${at}/${index}`));
+  if (Array.isArray(value)) return value.map((element, index) => withDoubles(element, pointers, `${at}/${index}`));
   if (!isObject(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value).flatMap(([name, member]) => {
-      const within = at + pointer([name]);
-      return member === null && pointers.has(within) ? [] : [[name, mend(member, pointers, within)]];
-    }),
-  );
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, withDoubles(member, pointers, at + pointer([name]))]));
 }
 
-/** The number of raw numbers and nulls in a value. */
-const countMendable = (value: unknown): number => {
-  if (isRawNumber(value) || value === null) return 1;
-  return typeof value === 'object' ? Object.values(value).reduce((sum: number, inner) => sum + countMendable(inner), 0) : 0;
+const countRawNumbers = (value: unknown): number => {
+  if (isRawNumber(value)) return 1;
+  return typeof value === 'object' && value !== null
+    ? Object.values(value).reduce((sum: number, inner) => sum + countRawNumbers(inner), 0)
+    : 0;
 };

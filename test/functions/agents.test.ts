@@ -119,6 +119,16 @@ test('refuses an agent_id together with the key of another agent', async () => {
   }
 });
 
+test('an agent_id in the query, which would be ignored, is refused', async () => {
+  const answer = await invoke(byAdmin(createRevoke(openDeps())), 'POST /api/agents/{agent_id}/revoke', {
+    path: { agent_id: '~' },
+    query: { agent_id: 'one', key_thumbprint: 'key-of-two' },
+  });
+  expect(refusalOf(answer).details).toEqual({
+    issues: [{ path: '/agent_id', problem: 'is not a parameter of this endpoint: put the agent_id into the path' }],
+  });
+});
+
 test('a key with several ids must be named together with one of them', async () => {
   for (const id of ['one', 'two']) await bindAgent(store.table, id, 'key-of-two', firstSeen);
   const answer = await invoke(byAdmin(createRevoke(openDeps())), 'POST /api/agents/{agent_id}/revoke', {

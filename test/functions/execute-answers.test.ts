@@ -169,6 +169,13 @@ describe('max_bytes', () => {
     expect(upstream.seen).toHaveLength(0);
   });
 
+  test('and fields may be null, which leaves them out', async () => {
+    await register();
+    expect((await run('"parameters":{},"fields":null,"max_bytes":null')).status).toBe(200);
+    const { body } = await run('"parameters":null,"fields":null');
+    expect(body.error.details.issues).toEqual([{ path: '/parameters', problem: 'must be an object' }]);
+  });
+
   test('cuts the answer, says where, and does not count as another request under a key', async () => {
     await register();
     const items = Array.from({ length: 412 }, (_, id) => ({ id }));

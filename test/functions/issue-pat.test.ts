@@ -161,6 +161,10 @@ describe('POST /api/pat/issue', () => {
     expect((await readClaims(await issue(request))).jti).not.toBe(claims.jti);
   });
 
+  test('takes null for agent_directory, which leaves it out', async () => {
+    expect((await issue(await requestOf(await makeAgent(), { agent_directory: null }))).status).toBe(200);
+  });
+
   test('grants what the policy permits, adds billing if configured, and uses the configured protocol name', async () => {
     const paid: Policy = {
       ...template,

@@ -1,5 +1,5 @@
 import { CognitoJwtVerifier } from 'aws-jwt-verify';
-import { SimpleJwksCache } from 'aws-jwt-verify/jwk';
+import { assertIsJwks, SimpleJwksCache } from 'aws-jwt-verify/jwk';
 import { isNamespace } from '../../../schemas/intent-uid.ts';
 import { ApiError, unavailable } from '../api-error.ts';
 import { readEnvironment, splitList } from '../environment.ts';
@@ -93,14 +93,12 @@ class KeySetError extends Error {
 /** The issuer's keys, fetched when a token names an unknown key; if they do not include it, at most every ten seconds. */
 class KeySets extends SimpleJwksCache {
   constructor() {
-    super({ fetcher: { fetch: fetchKeys } });
+    super({ fetcher: { fetch: fetchKeys }, jwksParser: readKeys });
   }
 
   override async getJwks(uri: string) {
     try {
-      const keySet = await super.getJwks(uri);
-      if (keySet.keys.length === 0) throw new TypeError('it is empty');
-      return keySet;
+      return await super.getJwks(uri);
     } catch (cause) {
       throw new KeySetError('the key set cannot be fetched or read', { cause });
     }
@@ -112,6 +110,14 @@ async function fetchKeys(uri: string): Promise<ArrayBuffer> {
   const answer = await fetch(uri, options);
   if (!answer.ok) throw new Error(`status ${answer.status}`);
   return answer.arrayBuffer();
+}
+
+/** Throws before the set is cached, so that an empty one does not replace known keys. */
+function readKeys(bytes: ArrayBuffer) {
+  const keySet = JSON.parse(Buffer.from(bytes).toString());
+  assertIsJwks(keySet);
+  if (keySet.keys.length === 0) throw new TypeError('the key set is empty');
+  return keySet;
 }
 
 /** The admin who calls a public endpoint, if any. Other tokens are ignored. */

@@ -1,7 +1,7 @@
 import { executionRequest } from '../../../schemas/execution.ts';
 import { ApiError } from '../api-error.ts';
 import type { ApiResponse } from '../http/response.ts';
-import { type JsonValue, parse } from '../json.ts';
+import { type JsonValue, parseWithNulls } from '../json.ts';
 import type { LiveIntents } from '../registry/live-intents.ts';
 import type { Execution } from './execution.ts';
 import { answerUsedKey, fingerprintOf, readIdempotencyKey } from './idempotency-key.ts';
@@ -25,7 +25,7 @@ export async function answerAsBefore(
 ): Promise<ApiResponse> {
   const key = isOfCall(refusal) ? readIdempotencyKey(request) : undefined;
   if (key === undefined) throw refusal;
-  const { intent_uid, parameters, fields, max_bytes: maxBytes } = parse(executionRequest, body);
+  const { intent_uid, parameters, fields, max_bytes: maxBytes } = parseWithNulls(executionRequest, body);
   const { executionId } = logLine;
   const fingerprint = fingerprintOf(intent_uid, parameters);
   const used = await calls.find({ account: holder.account, executionId, key, fingerprint, nowMs });

@@ -2,7 +2,7 @@ import { executionRequest } from '../../../schemas/execution.ts';
 import type { Intent } from '../../../schemas/intent.ts';
 import { ApiError } from '../api-error.ts';
 import type { ApiResponse } from '../http/response.ts';
-import { type JsonObject, parse } from '../json.ts';
+import { type JsonObject, parseWithNulls } from '../json.ts';
 import type { LiveIntent } from '../registry/live-intents.ts';
 import { describeCut } from '../relay/answer-headers.ts';
 import { cutAnswer } from '../relay/cut.ts';
@@ -35,7 +35,7 @@ export async function narrow(selection: Selection, answer: Promise<ApiResponse>)
 
 /** Narrows the stored outcome of a deferred call. If its intent has been deleted, the fields that it allowed at the time of the call remain. */
 export function narrowStored(outcome: Outcome, { body }: Pick<DeferredContent, 'body'>, found: LiveIntent | undefined): Outcome {
-  const { fields, max_bytes: maxBytes } = parse(executionRequest, body);
+  const { fields, max_bytes: maxBytes } = parseWithNulls(executionRequest, body);
   return narrowOutcome({ intent: found?.intent ?? {}, fields, maxBytes }, outcome);
 }
 

@@ -1,6 +1,6 @@
 import { executionRequest } from '../../../schemas/execution.ts';
 import { type AgentRecords, agentRecordKeys, toAgentRecords } from '../activity/agent.ts';
-import { type JsonValue, parse } from '../json.ts';
+import { type JsonValue, parseWithNulls } from '../json.ts';
 import { countServiceCall } from '../limit/limit-request.ts';
 import { openValidators } from '../parameters/validators.ts';
 import { judgedAgent } from '../pat/holder.ts';
@@ -63,7 +63,7 @@ export function openResolver(intents: Pick<LiveIntents, 'findWith' | 'versions'>
     const { request, nowMs, caller, holder, logLine, quota, counterFor } = execution;
     const { claims, policy, proof } = caller;
     const { principal, account } = holder;
-    const { intent_uid, parameters, fields, max_bytes } = parse(executionRequest, body);
+    const { intent_uid, parameters, fields, max_bytes } = parseWithNulls(executionRequest, body);
     const find = async () => {
       const { found, others, related } = await intents.findWith(intent_uid, agentRecordKeys(claims.sub, principal), slowCalls.keyOf);
       const records = toAgentRecords(others);

@@ -149,6 +149,18 @@ describe('the key set', () => {
     expect(await knock(token, verifyAdmin)).toMatchObject({ status: 204 });
   });
 
+  test('that is empty when it is fetched again does not replace the known one', async () => {
+    const verifyAdmin = open();
+    const token = await sign(adminClaims);
+    await knock(token, verifyAdmin);
+    const healthy = keySet;
+    keySet = { status: 200, body: '{"keys":[]}' };
+    const stranger = await sign(adminClaims, { kid: 'unknown' });
+    expect(await knock(stranger, verifyAdmin)).toEqual(refused(503, 'SERVICE_UNAVAILABLE', unfetchable));
+    expect(await knock(token, verifyAdmin)).toMatchObject({ status: 204 });
+    keySet = healthy;
+  });
+
   test('is fetched once for many tokens, and not for every unknown key', async () => {
     const verifyAdmin = open();
     const token = await sign(adminClaims);
