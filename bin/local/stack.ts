@@ -118,7 +118,7 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
         'The local stack cannot adopt tables that are in AWS. Remove the setting adopt for the stage local in cdk.json.',
       );
     }
-    await createTables({ endpoint: dynamo.endpoint, region, credentials: localCredentials() }, tables).catch((cause) => {
+    const isNew = await createTables({ endpoint: dynamo.endpoint, region, credentials: localCredentials() }, tables).catch((cause) => {
       throw new StartError(`The tables at ${dynamo.endpoint} cannot be reached or created (${cause.name}).`, { cause });
     });
 
@@ -172,7 +172,7 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
     const [adminToken, userToken] = [signIn('admin'), signIn('user')];
     if (upstream && registering) {
       log('Registering the demo service and its intents ...');
-      await registering.registerDemo({ baseUrl, adminToken, upstreamUrl: upstream.url, signal });
+      await registering.registerDemo({ baseUrl, adminToken, upstreamUrl: upstream.url, isNew, signal });
     }
     signal?.throwIfAborted();
     return {

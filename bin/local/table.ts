@@ -33,18 +33,27 @@ export async function startDynamo(folder?: string) {
   return { endpoint, stop };
 }
 
-/** Creates missing tables, and waits until they can be used. */
-export async function createTables(location: DynamoDBClientConfig, tables: CreateTableCommandInput[]): Promise<void> {
+/**
+ * Creates missing tables, and waits until they can be used.
+ * @returns whether all of them were missing
+ */
+export async function createTables(location: DynamoDBClientConfig, tables: CreateTableCommandInput[]): Promise<boolean> {
   const client = new DynamoDBClient({ ...location, maxAttempts: 3, requestHandler: { connectionTimeout: 2_000, requestTimeout: 5_000 } });
   try {
-    await Promise.all(
+    const created = await Promise.all(
       tables.map(async (table) => {
-        await client.send(new CreateTableCommand(table)).catch((error) => {
-          if (!(error instanceof ResourceInUseException)) throw error;
-        });
+        const isNew = await client.send(new CreateTableCommand(table)).then(
+          () => true,
+          (error) => {
+            if (!(error instanceof ResourceInUseException)) throw error;
+            return false;
+          },
+        );
         await waitUntilTableExists({ client, minDelay: 0.2, maxDelay: 0.2, maxWaitTime: 60 }, { TableName: table.TableName });
+        return isNew;
       }),
     );
+    return created.every((isNew) => isNew);
   } finally {
     client.destroy();
   }

@@ -13,7 +13,9 @@ import { CliFailure } from '../../registry/failure.ts';
 import { fullIntent, intentPage } from '../../schemas/intent.ts';
 import { bodyOf, startApi } from './api.ts';
 
-const api = await startApi({ demo: true });
+const requested: string[] = [];
+const api = await startApi({ demo: true, onAnswered: ({ method }) => requested.push(method) });
+const requestedAtStart = [...requested];
 const { base_url: baseUrl, admin_token: adminToken, upstream_url: upstreamUrl } = api.stack;
 const registration = { baseUrl, adminToken, upstreamUrl };
 
@@ -94,6 +96,11 @@ describe('registering the demo', () => {
       url: endpoint.url,
     };
   };
+
+  test('in an empty registry reads nothing, because each function that a start needs delays it', () => {
+    expect(requestedAtStart).toEqual(requestedAtStart.map(() => 'POST'));
+    expect(requestedAtStart).not.toEqual([]);
+  });
 
   test('again changes nothing, and follows an upstream that has moved', async () => {
     const before = await readDemo();
