@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
+import type { RecordedExecution } from '../../schemas/executions.ts';
 import { bodyOf } from '../e2e/api.ts';
 import { makeFolder } from '../support/folder.ts';
 import { intentOf } from '../support/records.ts';
@@ -43,7 +44,7 @@ given('tasks in the console', () => {
     await api.asAdmin('POST', `/api/services/${service_id}/intents`, intent);
     await api.asAdmin('PUT', `/api/services/${service_id}`, { ...about, description: 'Pays people back, but slowly.' });
     const pat = await api.obtainPat('busy-agent');
-    await Promise.all(Array.from({ length: 12 }, (_, at) => api.execute(pat, refund, { amount: at })));
+    for (const answer of await Promise.all(Array.from({ length: 12 }, (_, at) => api.execute(pat, refund, { amount: at })))) bodyOf(answer);
     await api.execute(pat, refund, { amount: 900 }, { 'Idempotency-Key': 'waits' });
     while (!JSON.stringify(await api.asAdmin('GET', '/api/stats')).includes('"executions":1'));
     page = await openAsAdmin(browser, api, 'services');
@@ -78,6 +79,8 @@ given('tasks in the console', () => {
       ]),
     ),
   };
+
+  const isDeferred = ({ is_deferred }: RecordedExecution) => is_deferred;
 
   /** Each task begins at the catalogue. Choosing a file counts as a click, typing does not. */
   const tasks: [task: string, clicks: number, play: () => Promise<void>][] = [
@@ -158,6 +161,12 @@ given('tasks in the console', () => {
         await click(button('Approve'));
         await click(button('Yes'));
         await page.getByText('admin approved this call').waitFor();
+        // before a later task blocks its agent
+        const from = new Date(Date.now() - 3_600_000).toISOString();
+        const readDeferred = async () => bodyOf(await api.asAdmin('GET', `/api/executions?from=${from}`)).executions.find(isDeferred);
+        let deferred = await readDeferred();
+        while (deferred === undefined) deferred = await readDeferred();
+        expect(deferred.sent).toBe(true);
       },
     ],
     [
