@@ -1,6 +1,6 @@
 import { hasBody, isFormType, isJsonType, isMultipartType } from '../../functions/core/relay/endpoint.ts';
 import type { IntentEndpoint } from '../../schemas/intent.ts';
-import { type Parameter, parameter } from '../../schemas/parameter.ts';
+import { mediaType, type Parameter, parameter } from '../../schemas/parameter.ts';
 import { anything, type Facts } from './facts.ts';
 import { type AddNote, follow, isNode, type Node, node, pathOf, resolve, text, Unfit } from './node.ts';
 import { type Form, type Operation, type Reading, readForms } from './operation.ts';
@@ -68,10 +68,7 @@ function readBest(forms: readonly Form[], body: Node, isRequired: boolean, readi
   const obstacles: Unfit[] = [];
   for (const form of known) {
     try {
-      const read = readForm(form, isRequired, reading, text(body.description));
-      if (form.isParameterised)
-        reading.addNote(pathOf(form.node), `the body is sent as ${read.contentType}, without the parameters of this type`);
-      return read;
+      return readForm(form, isRequired, reading, text(body.description));
     } catch (error) {
       if (!(error instanceof Unfit)) throw error;
       obstacles.push(error);
@@ -84,7 +81,7 @@ function readForm(form: Form, isRequired: boolean, reading: Reading, description
   const facts = reading.readSchema(form.schema);
   const isAny = form.mediaType.includes('*');
   const isFile = isAny ? facts.isBinary === true || !['*/*', 'application/*'].includes(form.mediaType) : isBytes(form.mediaType);
-  const contentType = isAny ? (isFile ? octets : json) : form.mediaType;
+  const contentType = isAny ? (isFile ? octets : json) : contentTypeOf(form, reading.addNote);
   const path = pathOf(form.schema) || pathOf(form.node);
   if (contentType.startsWith('multipart/') && !isForm(contentType)) throw new Unfit(path, `takes ${contentType}, which calls cannot send`);
   const whole = (facts: Facts): BodyInputs => ({
@@ -114,6 +111,14 @@ function readForm(form: Form, isRequired: boolean, reading: Reading, description
   const inputs = isForm(contentType) ? members.flatMap((input) => fitFormMember(input, form, contentType, reading.addNote)) : members;
   if (members.length > 0 && inputs.length === 0) throw new Unfit(path, 'takes files only, and a form of this type carries text');
   return { contentType, kind: 'members', inputs, ...(!isForm(contentType) && { asWhole: () => whole(object) }) };
+}
+
+/** The boundary of a multipart form is the gate's. */
+function contentTypeOf({ mediaType: essence, contentType, node }: Form, addNote: AddNote): string {
+  if (isMultipartType(essence)) return essence;
+  if (mediaType.safeParse(contentType).success) return contentType;
+  addNote(pathOf(node), `the body is sent as ${essence}, without the parameters of this type`);
+  return essence;
 }
 
 /** Whether a schema allows no members, as opposed to not describing them. */

@@ -17,8 +17,8 @@ export interface Reading {
 export interface Form {
   /** without parameters, in lower case */
   mediaType: string;
-  /** whether the type has parameters besides its charset */
-  isParameterised: boolean;
+  /** with its parameters, except charset: bodies are sent in UTF-8 */
+  contentType: string;
   schema: unknown;
   node: Node;
 }
@@ -45,8 +45,10 @@ export function readSuccesses(operation: Node): [status: string, response: Node]
 }
 
 export const readForms = ({ content }: Node): Form[] =>
-  Object.entries(node(content)).map(([mediaType, given]) => {
+  Object.entries(node(content)).map(([type, given]) => {
     const form = resolve(given);
-    const [essence = '', ...parameters] = mediaType.split(';').map((part) => part.trim().toLowerCase());
-    return { mediaType: essence, isParameterised: parameters.some((one) => !/^(charset=.*)?$/.test(one)), schema: form.schema, node: form };
+    const [, essence = '', parameters = ''] = /^([^;]*)(.*)$/s.exec(type) ?? [];
+    const mediaType = essence.trim().toLowerCase();
+    const kept = parameters.replace(/; *charset *=("[^"]*"|[^;]*)/i, '').replace(/[; ]+$/, '');
+    return { mediaType, contentType: mediaType + kept, schema: form.schema, node: form };
   });

@@ -7,8 +7,9 @@ import { parseUrlTemplate, placeholderNames, type UrlTemplate } from './url-temp
 /** Characters of URLs (RFC 3986), and the braces of placeholders. */
 const urlCharacters = /^(?:[\w\-.~:/?#[\]@!$&'()*+,;={}]|%[0-9a-f]{2})*$/i;
 
-export const isJsonType = (contentType: string): boolean => /^application\/(?:[a-z0-9.-]+\+)?json$/i.test(contentType);
-export const isFormType = (contentType: string): boolean => /^application\/x-www-form-urlencoded$/i.test(contentType);
+export const isJsonType = (contentType: string): boolean => /^application\/(?:[\w.-]+\+)?json *(?:;|$)/i.test(contentType);
+export const isFormType = (contentType: string): boolean => /^application\/x-www-form-urlencoded *(?:;|$)/i.test(contentType);
+/** Whether the gate writes the parts. A type with parameters, such as a boundary, describes a body that the caller writes. */
 export const isMultipartType = (contentType: string): boolean => /^multipart\/form-data$/i.test(contentType);
 
 /** By default, GET and DELETE carry parameters in the query, other methods in the body. */

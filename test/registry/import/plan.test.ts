@@ -39,7 +39,7 @@ const planOperation = (more: object = {}, options: Partial<ImportOptions> = {}, 
   plan(document({ '/things': { post: operation(more) } }, { components }), options);
 const planBody = (requestBody: object, components: object = {}) => {
   const { intents, notes } = planOperation({ requestBody }, {}, components);
-  return { inputs: intents[0]?.input_parameters ?? [], notes };
+  return { inputs: intents[0]?.input_parameters ?? [], notes, contentType: intents[0]?.endpoint.content_type };
 };
 const text = { type: 'string' };
 const query = (name: string, more: object = {}) => ({ name, in: 'query', schema: text, ...more });
@@ -220,12 +220,16 @@ describe('what an intent cannot carry is left out and noted', () => {
   });
 
   test.each([
-    ['application/json; version=2', ['the body is sent as application/json, without the parameters of this type']],
-    ['application/vnd.a+json;charset=utf-8; ext="b"', ['the body is sent as application/vnd.a+json, without the parameters of this type']],
-    ['Application/JSON ; charset="UTF-8";', []],
-  ])('parameters of the media type %s', (mediaType, expected) => {
-    const { notes } = planBody({ content: { [mediaType]: { schema: { properties: { a: text } } } } });
-    expect(notes.map(({ note }) => note)).toEqual(expected);
+    ['application/json; version=2', 'application/json; version=2', []],
+    ['application/vnd.a+json;charset=utf-8; ext="B;c"', 'application/vnd.a+json; ext="B;c"', []],
+    ['Application/JSON ; charset="UTF-8";', 'application/json', []],
+    ['application/x-www-form-urlencoded;charset=utf-8', 'application/x-www-form-urlencoded', []],
+    ['multipart/form-data; boundary=b', 'multipart/form-data', []],
+    ['application/json; version', 'application/json', ['the body is sent as application/json, without the parameters of this type']],
+  ])('parameters of the media type %s', (mediaType, expected, expectedNotes) => {
+    const { contentType, inputs, notes } = planBody({ content: { [mediaType]: { schema: { properties: { a: text } } } } });
+    expect([contentType, notes.map(({ note }) => note)]).toEqual([expected, expectedNotes]);
+    expect(inputs).toEqual([{ name: 'a', type: 'string' }]);
   });
 
   test('optional parameters beyond the hundredth', () => {

@@ -143,6 +143,7 @@ describe('what carries a parameter', () => {
   const whole = { body: 'all' };
   const csv = 'a,b\n1,"ä"\n';
   const merge = 'application/merge-patch+json';
+  const extended = 'application/vnd.api+json; ext="https://example.com/a;b"';
   test.each<[string, Partial<IntentEndpoint>, Record<string, Partial<Parameter>>, Record<string, unknown>, object]>([
     [
       'the query of a POST',
@@ -162,6 +163,20 @@ describe('what carries a parameter', () => {
     ['null as the whole body', whole, { all: {} }, { all: null }, { ...post, body: 'null' }],
     ['a whole body that is not given', whole, { all: {} }, {}, { method: 'POST', url }],
     ['a text', { ...whole, content_type: 'text/csv' }, { all: {} }, { all: csv }, { ...post, contentType: 'text/csv', body: csv }],
+    [
+      'JSON of a type with a parameter',
+      { content_type: extended },
+      { name: {} },
+      { name: 'x' },
+      { ...post, contentType: extended, body: '{"name":"x"}' },
+    ],
+    [
+      'a form with a charset',
+      { content_type: `${form}; charset=utf-8` },
+      { name: {} },
+      { name: 'ü' },
+      { ...post, contentType: `${form}; charset=utf-8`, body: 'name=%C3%BC' },
+    ],
     [
       'an object as a whole form',
       { content_type: form, body: 'all' },
