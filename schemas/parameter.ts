@@ -27,7 +27,7 @@ export const mediaType = z
     'must be a media type, for example application/json or application/json; version=2',
   )
   .refine(
-    (text) => !/; *charset=(?!"?utf-8"?(?:[ ;]|$))/i.test(text),
+    (text) => !/^(?:"[^"]*"|[^"])*?; *charset=(?!(?:utf-8|"utf-8") *(?:;|$))/i.test(text),
     'must not have a charset other than utf-8, in which bodies are sent',
   );
 

@@ -1,9 +1,9 @@
 import { hasBody, isFormType, isJsonType, isMultipartType } from '../../functions/core/relay/endpoint.ts';
 import type { IntentEndpoint } from '../../schemas/intent.ts';
-import { mediaType, type Parameter, parameter } from '../../schemas/parameter.ts';
+import { mediaType, type Parameter } from '../../schemas/parameter.ts';
 import { anything, type Facts } from './facts.ts';
 import { type AddNote, follow, isNode, type Node, node, pathOf, resolve, text, Unfit } from './node.ts';
-import { type Form, type Operation, type Reading, readForms } from './operation.ts';
+import { type Form, type Operation, type Reading, readForms, readMediaType } from './operation.ts';
 
 export interface Input {
   name: string;
@@ -32,7 +32,7 @@ const none: BodyInputs = { contentType: json, kind: 'none', inputs: [] };
 
 const isPatchList = (mediaType: string): boolean => mediaType === 'application/json-patch+json';
 const isText = (mediaType: string): boolean =>
-  /^text\/|^application\/([a-z0-9.-]+\+)?(xml|yaml)$|^application\/(x-yaml|x-ndjson|jsonl|graphql|sql|javascript)$/.test(mediaType);
+  /^text\/|^application\/([\w.-]+\+)?(xml|yaml)$|^application\/(x-yaml|x-ndjson|jsonl|graphql|sql|javascript)$/.test(mediaType);
 const isBytes = (mediaType: string): boolean => !isJsonType(mediaType) && !isText(mediaType) && !isForm(mediaType);
 const isForm = (mediaType: string): boolean => isFormType(mediaType) || isMultipartType(mediaType);
 
@@ -68,7 +68,10 @@ function readBest(forms: readonly Form[], body: Node, isRequired: boolean, readi
   const obstacles: Unfit[] = [];
   for (const form of known) {
     try {
-      return readForm(form, isRequired, reading, text(body.description));
+      const read = readForm(form, isRequired, reading, text(body.description));
+      if (read.contentType === form.mediaType && form.contentType !== form.mediaType && !isMultipartType(read.contentType))
+        reading.addNote(pathOf(form.node), `the body is sent as ${read.contentType}, without the parameters of this type`);
+      return read;
     } catch (error) {
       if (!(error instanceof Unfit)) throw error;
       obstacles.push(error);
@@ -81,7 +84,7 @@ function readForm(form: Form, isRequired: boolean, reading: Reading, description
   const facts = reading.readSchema(form.schema);
   const isAny = form.mediaType.includes('*');
   const isFile = isAny ? facts.isBinary === true || !['*/*', 'application/*'].includes(form.mediaType) : isBytes(form.mediaType);
-  const contentType = isAny ? (isFile ? octets : json) : contentTypeOf(form, reading.addNote);
+  const contentType = isAny ? (isFile ? octets : json) : contentTypeOf(form);
   const path = pathOf(form.schema) || pathOf(form.node);
   if (contentType.startsWith('multipart/') && !isForm(contentType)) throw new Unfit(path, `takes ${contentType}, which calls cannot send`);
   const whole = (facts: Facts): BodyInputs => ({
@@ -113,13 +116,9 @@ function readForm(form: Form, isRequired: boolean, reading: Reading, description
   return { contentType, kind: 'members', inputs, ...(!isForm(contentType) && { asWhole: () => whole(object) }) };
 }
 
-/** The boundary of a multipart form is the gate's. */
-function contentTypeOf({ mediaType: essence, contentType, node }: Form, addNote: AddNote): string {
-  if (isMultipartType(essence)) return essence;
-  if (mediaType.safeParse(contentType).success) return contentType;
-  addNote(pathOf(node), `the body is sent as ${essence}, without the parameters of this type`);
-  return essence;
-}
+/** With its parameters, if they can be sent. The boundary of a multipart form is the gate's. */
+const contentTypeOf = (form: Form): string =>
+  isMultipartType(form.mediaType) || !mediaType.safeParse(form.contentType).success ? form.mediaType : form.contentType;
 
 /** Whether a schema allows no members, as opposed to not describing them. */
 function isEmpty(schema: unknown): boolean {
@@ -154,10 +153,11 @@ function fitFormMember(input: Input, form: Form, contentType: IntentEndpoint['co
 /** Leaves out types that parts have or mean anyway, and notes those that cannot be chosen from. */
 function withContentType(input: Input, { contentType }: Node, path: string, addNote: AddNote): Input {
   const type = mainType(contentType);
+  const { contentType: typeWithParameters } = readMediaType(text(contentType) ?? '');
   const implied = isBinary(input.facts, { contentType }) ? ['', octets] : ['', 'text/plain', octets, json];
-  if (implied.includes(type)) return input;
-  const isOne = parameter.shape.content_type.safeParse(type).success && !text(contentType)?.includes(',');
-  if (isOne && (isJsonType(type) || !hasObjects(input.facts))) return { ...input, contentType: type };
+  if (implied.includes(type) && !typeWithParameters.includes(';')) return input;
+  const isOne = mediaType.safeParse(typeWithParameters).success;
+  if (isOne && (isJsonType(type) || !hasObjects(input.facts))) return { ...input, contentType: typeWithParameters };
   addNote(path, `the parameter ${input.name} is not sent as ${text(contentType)}, because its part has one type, and an object is JSON`);
   return input;
 }

@@ -47,8 +47,12 @@ export function readSuccesses(operation: Node): [status: string, response: Node]
 export const readForms = ({ content }: Node): Form[] =>
   Object.entries(node(content)).map(([type, given]) => {
     const form = resolve(given);
-    const [, essence = '', parameters = ''] = /^([^;]*)(.*)$/s.exec(type) ?? [];
-    const mediaType = essence.trim().toLowerCase();
-    const kept = parameters.replace(/; *charset *=("[^"]*"|[^;]*)/i, '').replace(/[; ]+$/, '');
-    return { mediaType, contentType: mediaType + kept, schema: form.schema, node: form };
+    return { ...readMediaType(type), schema: form.schema, node: form };
   });
+
+export function readMediaType(type: string): Pick<Form, 'mediaType' | 'contentType'> {
+  const [, essence = '', parameters = ''] = /^([^;]*)(.*)$/s.exec(type) ?? [];
+  const mediaType = essence.trim().toLowerCase();
+  const kept = parameters.replace(/("[^"]*")|; *charset *=("[^"]*"|[^;]*)/gi, '$1').replace(/(?<![; ])[; ]+$/, '');
+  return { mediaType, contentType: mediaType + kept };
+}

@@ -1,5 +1,5 @@
 import { type Node, node, source, text, texts } from './node.ts';
-import { type Operation, readParameters, readSuccesses } from './operation.ts';
+import { type Operation, readMediaType, readParameters, readSuccesses } from './operation.ts';
 
 /** Converts to OpenAPI 3 servers; https if no scheme is given. */
 export function readServers(root: Node, parent: Node = root) {
@@ -61,6 +61,8 @@ function readBody(parameters: readonly Node[], consumes: readonly string[]): Nod
 
 function chooseFormTypes(hasFile: boolean, consumes: readonly string[]): string[] {
   if (hasFile) return ['multipart/form-data'];
-  const types = consumes.filter((type) => type === 'multipart/form-data' || type === 'application/x-www-form-urlencoded');
+  const types = consumes.filter((type) =>
+    ['multipart/form-data', 'application/x-www-form-urlencoded'].includes(readMediaType(type).mediaType),
+  );
   return types.length > 0 ? types : ['application/x-www-form-urlencoded'];
 }

@@ -124,7 +124,7 @@ test.each<[issues: [path: string, problem: string][], change: object]>([
     [['/endpoint/content_type', 'must be a media type, for example application/json or application/json; version=2']],
     { endpoint: { url: 'https://tides.example/', method: 'POST', content_type: 'application/json; version' } },
   ],
-  ...['application/json; charset=utf-16', 'application/json;version=2 ; CHARSET="latin1"'].map(
+  ...['application/json; charset=utf-16', 'application/json;version=2 ; CHARSET="latin1"', 'application/json; charset="utf-8;a"'].map(
     (content_type): [[string, string][], object] => [
       [['/endpoint/content_type', 'must not have a charset other than utf-8, in which bodies are sent']],
       { endpoint: { url: 'https://tides.example/', method: 'POST', content_type } },

@@ -9,7 +9,6 @@ const urlCharacters = /^(?:[\w\-.~:/?#[\]@!$&'()*+,;={}]|%[0-9a-f]{2})*$/i;
 
 export const isJsonType = (contentType: string): boolean => /^application\/(?:[\w.-]+\+)?json *(?:;|$)/i.test(contentType);
 export const isFormType = (contentType: string): boolean => /^application\/x-www-form-urlencoded *(?:;|$)/i.test(contentType);
-/** Whether the gate writes the parts. A type with parameters, such as a boundary, describes a body that the caller writes. */
 export const isMultipartType = (contentType: string): boolean => /^multipart\/form-data$/i.test(contentType);
 
 /** By default, GET and DELETE carry parameters in the query, other methods in the body. */
@@ -46,6 +45,9 @@ export function checkEndpoint(endpoint: IntentEndpoint, inputs: readonly Paramet
 function checkBody({ method, content_type, body }: IntentEndpoint, inputs: readonly Parameter[], placed: ReadonlySet<string>): Issue[] {
   const refuse = (member: string, problem: string): Issue[] => [{ path: `/endpoint/${member}`, problem }];
   const isForm = isFormType(content_type) || isMultipartType(content_type);
+  // nothing would remove a repeated credential from parts that somebody else wrote
+  if (/^multipart\/.*;/i.test(content_type))
+    return refuse('content_type', 'must not have parameters if it is multipart, because the gate writes the parts and their boundary');
   if (typeof body !== 'string') {
     const isSent = body === undefined && (hasBody(method) || inputs.some((input) => input.in === 'body'));
     if (!isSent || isForm || isJsonType(content_type)) return [];

@@ -225,8 +225,10 @@ describe('what an intent cannot carry is left out and noted', () => {
     ['Application/JSON ; charset="UTF-8";', 'application/json', []],
     ['application/x-www-form-urlencoded;charset=utf-8', 'application/x-www-form-urlencoded', []],
     ['multipart/form-data; boundary=b', 'multipart/form-data', []],
+    ['application/json; ext="https://a.example;charset=b"; charset=utf-8', 'application/json; ext="https://a.example;charset=b"', []],
+    [`application/json${';'.repeat(200_000)}`, 'application/json', []],
     ['application/json; version', 'application/json', ['the body is sent as application/json, without the parameters of this type']],
-  ])('parameters of the media type %s', (mediaType, expected, expectedNotes) => {
+  ])('parameters of a media type, case %#', (mediaType, expected, expectedNotes) => {
     const { contentType, inputs, notes } = planBody({ content: { [mediaType]: { schema: { properties: { a: text } } } } });
     expect([contentType, notes.map(({ note }) => note)]).toEqual([expected, expectedNotes]);
     expect(inputs).toEqual([{ name: 'a', type: 'string' }]);
@@ -337,6 +339,14 @@ describe('Swagger 2.0', () => {
       { name: 'b', type: 'array', style: 'commas' },
     ]);
     expect(notes).toEqual([]);
+  });
+
+  test.each([
+    ['Multipart/Form-Data; charset=utf-8', 'multipart/form-data'],
+    ['application/x-www-form-urlencoded; charset=utf-8', 'application/x-www-form-urlencoded'],
+  ])('a form of the type %s is sent as %s', (type, expected) => {
+    const { intents, notes } = plan(swagger(act(field('a')), { consumes: ['application/json', type] }));
+    expect([intents[0]?.endpoint.content_type, notes]).toEqual([expected, []]);
   });
 
   test('lists of lists are left out, because each may be joined in its own way', () => {
