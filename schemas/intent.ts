@@ -3,16 +3,38 @@ import { digestIntent, intentDigest } from './intent-digest.ts';
 import { intentUid, splitIntentUid } from './intent-uid.ts';
 import { jsonPointers } from './json-pointer.ts';
 import { pagination } from './pagination.ts';
-import { mediaType, parameterSummary, parameters, recordedParameter, summarizeParameter } from './parameter.ts';
+import { parameterSummary, parameters, recordedParameter, summarizeParameter } from './parameter.ts';
 import { description, name } from './text.ts';
 
 export const methods = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH'] as const;
+
+const token = '[a-z0-9.+-]+';
+const parameter = ` *; *${token}=(?:${token}|"[ !#-\\[\\]-~]*")`;
+
+/**
+ * The media type of a body. Only types whose bodies the gate encodes may have parameters of any kind: servers search them for a boundary, and would
+ * read a text as a form in which nothing has removed a repeated credential.
+ */
+export const bodyMediaType = z
+  .string()
+  .max(200)
+  .regex(
+    new RegExp(
+      `^(?:application/(?:(?:[a-z0-9.-]+\\+)?json|x-www-form-urlencoded)(?:${parameter})*|${token}/${token}(?: *; *charset="?utf-8"?)?)$`,
+      'i',
+    ),
+    'must be a media type. JSON and application/x-www-form-urlencoded may have parameters, others only charset=utf-8',
+  )
+  .refine(
+    (text) => !/^(?:"[^"]*"|[^"])*?; *charset=(?!(?:utf-8|"utf-8") *(?:;|$))/i.test(text),
+    'must not have a charset other than utf-8, in which bodies are sent',
+  );
 
 /** The target of an intent's calls. The URL may contain RFC 6570 expressions, `{name}` and `{?name}`. */
 const endpoint = z.strictObject({
   url: z.string().min(1).max(2048),
   method: z.enum(methods),
-  content_type: mediaType.default('application/json'),
+  content_type: bodyMediaType.default('application/json'),
   body: name(200)
     .nullable()
     .optional()

@@ -1,9 +1,9 @@
 import { hasBody, isFormType, isJsonType, isMultipartType } from '../../functions/core/relay/endpoint.ts';
-import type { IntentEndpoint } from '../../schemas/intent.ts';
-import { mediaType, type Parameter } from '../../schemas/parameter.ts';
+import { bodyMediaType, type IntentEndpoint } from '../../schemas/intent.ts';
+import { type Parameter, parameter } from '../../schemas/parameter.ts';
 import { anything, type Facts } from './facts.ts';
 import { type AddNote, follow, isNode, type Node, node, pathOf, resolve, text, Unfit } from './node.ts';
-import { type Form, type Operation, type Reading, readForms, readMediaType } from './operation.ts';
+import { type Form, type Operation, type Reading, readForms } from './operation.ts';
 
 export interface Input {
   name: string;
@@ -32,7 +32,7 @@ const none: BodyInputs = { contentType: json, kind: 'none', inputs: [] };
 
 const isPatchList = (mediaType: string): boolean => mediaType === 'application/json-patch+json';
 const isText = (mediaType: string): boolean =>
-  /^text\/|^application\/([\w.-]+\+)?(xml|yaml)$|^application\/(x-yaml|x-ndjson|jsonl|graphql|sql|javascript)$/.test(mediaType);
+  /^text\/|^application\/([a-z0-9.-]+\+)?(xml|yaml)$|^application\/(x-yaml|x-ndjson|jsonl|graphql|sql|javascript)$/.test(mediaType);
 const isBytes = (mediaType: string): boolean => !isJsonType(mediaType) && !isText(mediaType) && !isForm(mediaType);
 const isForm = (mediaType: string): boolean => isFormType(mediaType) || isMultipartType(mediaType);
 
@@ -116,9 +116,8 @@ function readForm(form: Form, isRequired: boolean, reading: Reading, description
   return { contentType, kind: 'members', inputs, ...(!isForm(contentType) && { asWhole: () => whole(object) }) };
 }
 
-/** With its parameters, if they can be sent. The boundary of a multipart form is the gate's. */
-const contentTypeOf = (form: Form): string =>
-  isMultipartType(form.mediaType) || !mediaType.safeParse(form.contentType).success ? form.mediaType : form.contentType;
+/** With its parameters, if they can be sent. */
+const contentTypeOf = (form: Form): string => (bodyMediaType.safeParse(form.contentType).success ? form.contentType : form.mediaType);
 
 /** Whether a schema allows no members, as opposed to not describing them. */
 function isEmpty(schema: unknown): boolean {
@@ -153,11 +152,10 @@ function fitFormMember(input: Input, form: Form, contentType: IntentEndpoint['co
 /** Leaves out types that parts have or mean anyway, and notes those that cannot be chosen from. */
 function withContentType(input: Input, { contentType }: Node, path: string, addNote: AddNote): Input {
   const type = mainType(contentType);
-  const { contentType: typeWithParameters } = readMediaType(text(contentType) ?? '');
   const implied = isBinary(input.facts, { contentType }) ? ['', octets] : ['', 'text/plain', octets, json];
-  if (implied.includes(type) && !typeWithParameters.includes(';')) return input;
-  const isOne = mediaType.safeParse(typeWithParameters).success;
-  if (isOne && (isJsonType(type) || !hasObjects(input.facts))) return { ...input, contentType: typeWithParameters };
+  if (implied.includes(type)) return input;
+  const isOne = parameter.shape.content_type.safeParse(type).success && !text(contentType)?.includes(',');
+  if (isOne && (isJsonType(type) || !hasObjects(input.facts))) return { ...input, contentType: type };
   addNote(path, `the parameter ${input.name} is not sent as ${text(contentType)}, because its part has one type, and an object is JSON`);
   return input;
 }

@@ -120,16 +120,33 @@ test.each<[issues: [path: string, problem: string][], change: object]>([
       ],
     },
   ],
-  [
-    [['/endpoint/content_type', 'must be a media type, for example application/json or application/json; version=2']],
-    { endpoint: { url: 'https://tides.example/', method: 'POST', content_type: 'application/json; version' } },
-  ],
+  ...[
+    'application/json; version',
+    'application/json; ext="a',
+    'text/csv; header=present',
+    'multipart/form-data; boundary=b',
+    'multipart/mixed;charset=utf-8;boundary=b',
+    'text/plain; x="multipart/form-data; boundary=b"',
+  ].map((content_type): [[string, string][], object] => [
+    [
+      [
+        '/endpoint/content_type',
+        'must be a media type. JSON and application/x-www-form-urlencoded may have parameters, others only charset=utf-8',
+      ],
+    ],
+    { endpoint: { url: 'https://tides.example/', method: 'POST', content_type } },
+  ]),
   ...['application/json; charset=utf-16', 'application/json;version=2 ; CHARSET="latin1"', 'application/json; charset="utf-8;a"'].map(
     (content_type): [[string, string][], object] => [
       [['/endpoint/content_type', 'must not have a charset other than utf-8, in which bodies are sent']],
       { endpoint: { url: 'https://tides.example/', method: 'POST', content_type } },
     ],
   ),
+  // the type of a part, whose text an agent writes, has no parameters
+  [
+    [['/input_parameters/0/content_type', 'must be a media type without parameters, for example application/json']],
+    { input_parameters: [{ name: 'a', type: 'string', content_type: 'multipart/mixed; boundary=b' }] },
+  ],
   // checked by the relay only: contradictory definitions, and addresses that may not be called
   [
     [['/input_parameters/0/minimum', 'must not be greater than maximum']],

@@ -7,7 +7,7 @@ import { parseUrlTemplate, placeholderNames, type UrlTemplate } from './url-temp
 /** Characters of URLs (RFC 3986), and the braces of placeholders. */
 const urlCharacters = /^(?:[\w\-.~:/?#[\]@!$&'()*+,;={}]|%[0-9a-f]{2})*$/i;
 
-export const isJsonType = (contentType: string): boolean => /^application\/(?:[\w.-]+\+)?json *(?:;|$)/i.test(contentType);
+export const isJsonType = (contentType: string): boolean => /^application\/(?:[a-z0-9.-]+\+)?json *(?:;|$)/i.test(contentType);
 export const isFormType = (contentType: string): boolean => /^application\/x-www-form-urlencoded *(?:;|$)/i.test(contentType);
 export const isMultipartType = (contentType: string): boolean => /^multipart\/form-data$/i.test(contentType);
 
@@ -45,9 +45,9 @@ export function checkEndpoint(endpoint: IntentEndpoint, inputs: readonly Paramet
 function checkBody({ method, content_type, body }: IntentEndpoint, inputs: readonly Parameter[], placed: ReadonlySet<string>): Issue[] {
   const refuse = (member: string, problem: string): Issue[] => [{ path: `/endpoint/${member}`, problem }];
   const isForm = isFormType(content_type) || isMultipartType(content_type);
-  // nothing would remove a repeated credential from parts that somebody else wrote
-  if (/^multipart\/.*;/i.test(content_type))
-    return refuse('content_type', 'must not have parameters if it is multipart, because the gate writes the parts and their boundary');
+  // servers may read these as forms, too, and nothing would remove a repeated credential from their text
+  if (!isForm && /urlencoded/i.test(content_type))
+    return refuse('content_type', 'must be application/x-www-form-urlencoded if the body is a URL-encoded form');
   if (typeof body !== 'string') {
     const isSent = body === undefined && (hasBody(method) || inputs.some((input) => input.in === 'body'));
     if (!isSent || isForm || isJsonType(content_type)) return [];

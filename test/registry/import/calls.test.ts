@@ -175,7 +175,7 @@ describe('a call matches the document', () => {
       'notes text/plain',
       'pages application/xml',
       'pages application/xml',
-      'shape application/geo+json; profile=p',
+      'shape application/geo+json',
     ]);
     expect(read.get('file')).toMatchObject({ name: 'file', type: 'application/octet-stream' });
     expect(plan.notes).toContainEqual({

@@ -225,6 +225,7 @@ describe('what an intent cannot carry is left out and noted', () => {
     ['Application/JSON ; charset="UTF-8";', 'application/json', []],
     ['application/x-www-form-urlencoded;charset=utf-8', 'application/x-www-form-urlencoded', []],
     ['multipart/form-data; boundary=b', 'multipart/form-data', []],
+    ['application/json;\t charset\t=utf-8\t;', 'application/json', []],
     ['application/json; ext="https://a.example;charset=b"; charset=utf-8', 'application/json; ext="https://a.example;charset=b"', []],
     [`application/json${';'.repeat(200_000)}`, 'application/json', []],
     ['application/json; version', 'application/json', ['the body is sent as application/json, without the parameters of this type']],

@@ -241,7 +241,7 @@ describe('what carries the parameters', () => {
   const noPart = 'must be left out, because the parameter is not part of a multipart form';
   const inUrl = 'must be left out, because the parameter has a placeholder in the URL';
   const hasBody = 'must not be body, because the endpoint already defines its body';
-  const callersParts = 'must not have parameters if it is multipart, because the gate writes the parts and their boundary';
+  const callersForm = 'must be application/x-www-form-urlencoded if the body is a URL-encoded form';
   const mustBe = (type: string) => `must name a parameter of type ${type} for this content type`;
 
   test.each<[string, IntentEndpoint, Parameter[]]>([
@@ -278,15 +278,18 @@ describe('what carries the parameters', () => {
     ['a style in JSON', post, [id, { ...named, style: 'brackets' }], '/input_parameters/1/style', noField],
     ['a style of a whole body', { ...form, body: 'a' }, [id, { ...named, style: 'json' }], '/input_parameters/1/style', noField],
     ['the type of no part', form, [id, { ...text, content_type: 'text/csv' }], '/input_parameters/1/content_type', noPart],
-    ...['form-data; boundary=b', 'form-data;Charset=utf-8;boundary="b"', 'mixed ; boundary=b'].map(
-      (subtype): [string, IntentEndpoint, Parameter[], string, string] => [
-        `parts that the caller writes, multipart/${subtype}`,
-        { ...post, content_type: `Multipart/${subtype}`, body: 'a' },
-        [id, file],
-        '/endpoint/content_type',
-        callersParts,
-      ],
-    ),
+    ...[
+      'application/x-www-form-urlencoded-v2',
+      'text/X-URLEncoded',
+      'application/x-www-form-urlencoded+json',
+      'application/json; x=URLEncoded',
+    ].map((type): [string, IntentEndpoint, Parameter[], string, string] => [
+      `a form that the caller writes, ${type}`,
+      { ...post, content_type: type, body: 'a' },
+      [id, text],
+      '/endpoint/content_type',
+      callersForm,
+    ]),
   ])('must not be %s', (_, endpoint, parameters, path, problem) => {
     expect(checkEndpoint(endpoint, parameters, production)).toEqual([{ path, problem }]);
   });
