@@ -8,22 +8,22 @@ import { description, name } from './text.ts';
 
 export const methods = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH'] as const;
 
-const token = '[a-z0-9.+-]+';
+const token = '[A-Za-z0-9.+-]+';
 const parameter = ` *; *${token}=(?:${token}|"[ !#-\\[\\]-~]*")`;
 
 /**
- * The media type of a body. Only types whose bodies the gate encodes may have parameters of any kind: servers search them for a boundary, and would
- * read a text as a form in which nothing has removed a repeated credential.
+ * The media type of a body. Only JSON may have parameters of any kind: servers search them for a boundary or a charset, and would read a text as a
+ * form in which nothing has removed a repeated credential.
  */
 export const bodyMediaType = z
   .string()
   .max(200)
   .regex(
     new RegExp(
-      `^(?:application/(?:(?:[a-z0-9.-]+\\+)?json|x-www-form-urlencoded)(?:${parameter})*|${token}/${token}(?: *; *charset="?utf-8"?)?)$`,
+      `^(?:application/(?:[a-z0-9.-]+\\+)?json(?:${parameter})*|${token}/${token}(?: *; *charset=(?:(?:utf|UTF)-8|"(?:utf|UTF)-8"))?)$`,
       'i',
     ),
-    'must be a media type. JSON and application/x-www-form-urlencoded may have parameters, others only charset=utf-8',
+    'must be a media type. JSON may have parameters, others only charset=utf-8',
   )
   .refine(
     (text) => !/^(?:"[^"]*"|[^"])*?; *charset=(?!(?:utf-8|"utf-8") *(?:;|$))/i.test(text),

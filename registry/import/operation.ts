@@ -53,6 +53,6 @@ export const readForms = ({ content }: Node): Form[] =>
 export function readMediaType(type: string): Pick<Form, 'mediaType' | 'contentType'> {
   const [, essence = '', parameters = ''] = /^([^;]*)(.*)$/s.exec(type) ?? [];
   const mediaType = essence.trim().toLowerCase();
-  const kept = parameters.replace(/("[^"]*")|;\s*charset\s*=("[^"]*"|[^;]*)/gi, '$1').replace(/(?<![;\s])[;\s]+$/, '');
+  const kept = parameters.replace(/("[^"]*")|;\s*charset\s*=(?:"[^"]*")?[^;]*/gi, '$1').replace(/(?<![;\s])[;\s]+$/, '');
   return { mediaType, contentType: mediaType + kept };
 }

@@ -46,8 +46,11 @@ function checkBody({ method, content_type, body }: IntentEndpoint, inputs: reado
   const refuse = (member: string, problem: string): Issue[] => [{ path: `/endpoint/${member}`, problem }];
   const isForm = isFormType(content_type) || isMultipartType(content_type);
   // servers may read these as forms, too, and nothing would remove a repeated credential from their text
-  if (!isForm && /urlencoded/i.test(content_type))
-    return refuse('content_type', 'must be application/x-www-form-urlencoded if the body is a URL-encoded form');
+  if (!isForm && /^multipart\/|urlencoded/i.test(content_type))
+    return refuse(
+      'content_type',
+      'must be multipart/form-data without parameters, or application/x-www-form-urlencoded, if the body is a form',
+    );
   if (typeof body !== 'string') {
     const isSent = body === undefined && (hasBody(method) || inputs.some((input) => input.in === 'body'));
     if (!isSent || isForm || isJsonType(content_type)) return [];

@@ -227,7 +227,12 @@ describe('what an intent cannot carry is left out and noted', () => {
     ['multipart/form-data; boundary=b', 'multipart/form-data', []],
     ['application/json;\t charset\t=utf-8\t;', 'application/json', []],
     ['application/json; ext="https://a.example;charset=b"; charset=utf-8', 'application/json; ext="https://a.example;charset=b"', []],
-    [`application/json${';'.repeat(200_000)}`, 'application/json', []],
+    ['application/json;charset="utf-8"x', 'application/json', []],
+    [
+      `application/json${';'.repeat(200_000)}x`,
+      'application/json',
+      ['the body is sent as application/json, without the parameters of this type'],
+    ],
     ['application/json; version', 'application/json', ['the body is sent as application/json, without the parameters of this type']],
   ])('parameters of a media type, case %#', (mediaType, expected, expectedNotes) => {
     const { contentType, inputs, notes } = planBody({ content: { [mediaType]: { schema: { properties: { a: text } } } } });

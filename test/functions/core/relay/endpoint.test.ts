@@ -241,7 +241,7 @@ describe('what carries the parameters', () => {
   const noPart = 'must be left out, because the parameter is not part of a multipart form';
   const inUrl = 'must be left out, because the parameter has a placeholder in the URL';
   const hasBody = 'must not be body, because the endpoint already defines its body';
-  const callersForm = 'must be application/x-www-form-urlencoded if the body is a URL-encoded form';
+  const callersForm = 'must be multipart/form-data without parameters, or application/x-www-form-urlencoded, if the body is a form';
   const mustBe = (type: string) => `must name a parameter of type ${type} for this content type`;
 
   test.each<[string, IntentEndpoint, Parameter[]]>([
@@ -283,6 +283,8 @@ describe('what carries the parameters', () => {
       'text/X-URLEncoded',
       'application/x-www-form-urlencoded+json',
       'application/json; x=URLEncoded',
+      'multipart/mixed',
+      'Multipart/form-data; charset=utf-8',
     ].map((type): [string, IntentEndpoint, Parameter[], string, string] => [
       `a form that the caller writes, ${type}`,
       { ...post, content_type: type, body: 'a' },
