@@ -2,33 +2,12 @@ import * as z from 'zod';
 import { digestIntent, intentDigest } from './intent-digest.ts';
 import { intentUid, splitIntentUid } from './intent-uid.ts';
 import { jsonPointers } from './json-pointer.ts';
+import { bodyMediaType } from './media-type.ts';
 import { pagination } from './pagination.ts';
 import { parameterSummary, parameters, recordedParameter, summarizeParameter } from './parameter.ts';
 import { description, name } from './text.ts';
 
 export const methods = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH'] as const;
-
-const token = '[A-Za-z0-9.+-]+';
-const parameter = ` *; *${token}=(?:${token}|"[ !#-\\[\\]-~]*")`;
-
-/**
- * The media type of a body. Only JSON may have parameters of any kind: servers search them for a boundary or a charset, and would read a text as a
- * form in which nothing has removed a repeated credential.
- */
-export const bodyMediaType = z
-  .string()
-  .max(200)
-  .regex(
-    new RegExp(
-      `^(?:application/(?:[a-z0-9.-]+\\+)?json(?:${parameter})*|${token}/${token}(?: *; *charset=(?:(?:utf|UTF)-8|"(?:utf|UTF)-8"))?)$`,
-      'i',
-    ),
-    'must be a media type. JSON may have parameters, others only charset=utf-8',
-  )
-  .refine(
-    (text) => !/^(?:"[^"]*"|[^"])*?; *charset=(?!(?:utf-8|"utf-8") *(?:;|$))/i.test(text),
-    'must not have a charset other than utf-8, in which bodies are sent',
-  );
 
 /** The target of an intent's calls. The URL may contain RFC 6570 expressions, `{name}` and `{?name}`. */
 const endpoint = z.strictObject({

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { partMediaType } from './media-type.ts';
 import { isRawNumber, type Numeric } from './number.ts';
 import { description, name } from './text.ts';
 
@@ -18,11 +19,6 @@ const numeric = z
  * apply to lists and objects in a query or form, where by default items repeat the name and members become separate parameters.
  */
 const parameterStyles = ['commas', 'spaces', 'pipes', 'brackets', 'json', 'base64'] as const;
-
-export const mediaType = z
-  .string()
-  .max(200)
-  .regex(/^[a-z0-9.+-]+\/[a-z0-9.+-]+$/i, 'must be a media type without parameters, for example application/json');
 
 const bound = numeric.optional();
 
@@ -117,7 +113,7 @@ export const parameter = z
       .describe(
         'how a list or object is encoded in a query or form: a=1,2, a=1%202, a=1|2, a[b]=c, or JSON; base64: the string encodes the bytes of the body, or of a file in a multipart form',
       ),
-    content_type: mediaType.optional().describe('of a part of a multipart form'),
+    content_type: partMediaType.optional().describe('of a part of a multipart form'),
   })
   .meta({ id: 'Parameter', description: "An intent's input or output parameter, full form." });
 

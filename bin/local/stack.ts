@@ -172,7 +172,7 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
     const [adminToken, userToken] = [signIn('admin'), signIn('user')];
     if (upstream && registering) {
       log('Registering the demo service and its intents ...');
-      await registering.registerDemo({ baseUrl, adminToken, upstreamUrl: upstream.url, isNew, signal });
+      await registering.registerDemo({ baseUrl, adminToken, upstreamUrl: upstream.url, isEmpty: isNew, signal });
     }
     signal?.throwIfAborted();
     return {

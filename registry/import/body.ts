@@ -1,5 +1,6 @@
 import { hasBody, isFormType, isJsonType, isMultipartType } from '../../functions/core/relay/endpoint.ts';
-import { bodyMediaType, type IntentEndpoint } from '../../schemas/intent.ts';
+import type { IntentEndpoint } from '../../schemas/intent.ts';
+import { bodyMediaType } from '../../schemas/media-type.ts';
 import { type Parameter, parameter } from '../../schemas/parameter.ts';
 import { anything, type Facts } from './facts.ts';
 import { type AddNote, follow, isNode, type Node, node, pathOf, resolve, text, Unfit } from './node.ts';
@@ -69,7 +70,7 @@ function readBest(forms: readonly Form[], body: Node, isRequired: boolean, readi
   for (const form of known) {
     try {
       const read = readForm(form, isRequired, reading, text(body.description));
-      if (read.contentType === form.mediaType && form.contentType !== form.mediaType && !isMultipartType(read.contentType))
+      if (form.contentType.startsWith(`${read.contentType};`) && !isMultipartType(read.contentType))
         reading.addNote(pathOf(form.node), `the body is sent as ${read.contentType}, without the parameters of this type`);
       return read;
     } catch (error) {

@@ -50,6 +50,7 @@ export const readForms = ({ content }: Node): Form[] =>
     return { ...readMediaType(type), schema: form.schema, node: form };
   });
 
+/** A media type without its parameters, and with those that a call may send. */
 export function readMediaType(type: string): Pick<Form, 'mediaType' | 'contentType'> {
   const [, essence = '', parameters = ''] = /^([^;]*)(.*)$/s.exec(type) ?? [];
   const mediaType = essence.trim().toLowerCase();

@@ -12,7 +12,7 @@ export interface Registration {
   adminToken: string;
   upstreamUrl: string;
   /** whether the registry is known to be empty, so that comparing with it would only start functions that are not otherwise needed */
-  isNew?: boolean;
+  isEmpty?: boolean;
   signal?: AbortSignal | undefined;
 }
 
@@ -30,10 +30,10 @@ const concurrency = 2;
  * upstream's address has changed.
  * @throws Error with a one-sentence message if the API does not answer as expected
  */
-export async function registerDemo({ baseUrl, adminToken, upstreamUrl, isNew = false, signal }: Registration): Promise<void> {
+export async function registerDemo({ baseUrl, adminToken, upstreamUrl, isEmpty = false, signal }: Registration): Promise<void> {
   const api = openApi(baseUrl, { get: async () => adminToken }, { sleep: (ms) => sleep(ms, undefined, { signal }) });
   const context = { api, terminal: { progress: () => ({ step() {}, end() {} }) } };
-  const known = isNew ? { service: undefined, intents: new Map() } : undefined;
+  const known = isEmpty ? { service: undefined, intents: new Map() } : undefined;
   try {
     for (const wanted of readDemo(upstreamUrl)) {
       const [failure] = (await applyChanges(context, await compareService(context, wanted, concurrency, false, known), false)).failed;
