@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import type * as z from 'zod';
 import type { Exchange, Http } from '../client/http.ts';
 import { obtainNamedKey } from '../client/keys.ts';
 import { makePatRequest } from '../client/pats.ts';
@@ -8,7 +8,7 @@ import { readAnswer } from '../registry/api.ts';
 import { CliFailure } from '../registry/failure.ts';
 import { errorBody } from '../schemas/error-body.ts';
 
-// Shared by the demo, the smoke test, the conformance checks and the benchmarks.
+// Shared by the smoke test and the benchmarks.
 
 export const readError = (answer: Exchange): z.output<typeof errorBody>['error'] => readAnswer(errorBody, answer).error;
 
@@ -43,30 +43,4 @@ export function tamper(pat: string): string {
   const [header, , signature] = pat.split('.');
   const claims = { ...(parseClaims(pat) as object), sub: 'somebody-else', lmt: { rate: 1_000_000, period: 1 } };
   return [header, Buffer.from(JSON.stringify(claims)).toString('base64url'), signature].join('.');
-}
-
-const prohibiting = z.looseObject({
-  prohibition: z.array(z.looseObject({ action: z.string(), target: z.string(), constraint: z.array(z.unknown()).default([]) })).default([]),
-});
-
-export function findProhibited(policy: unknown): string | undefined {
-  const { prohibition = [] } = prohibiting.safeParse(policy).data ?? {};
-  const targets = prohibition.filter(({ action, constraint }) => /\bexecute$/.test(action) && constraint.length === 0);
-  const [uid] = targets.flatMap(({ target }) => /\/api\/intents\/([^/?#]+)$/.exec(target)?.[1] ?? []);
-  return uid && decodeURIComponent(uid);
-}
-
-/** Makes calls, ten at a time, until one fails or more than `rate` are admitted. */
-export async function exhaust(
-  execute: () => Promise<Exchange>,
-  rate: number,
-): Promise<{ admitted: number; refused: Exchange | undefined }> {
-  let admitted = 0;
-  for (let batch = 0; batch * 10 <= rate; batch++) {
-    const answers = await Promise.all(Array.from({ length: 10 }, execute));
-    admitted += answers.filter(({ status }) => status === 200).length;
-    const refused = answers.find(({ status }) => status !== 200);
-    if (refused !== undefined || admitted > rate) return { admitted, refused };
-  }
-  return { admitted, refused: undefined };
 }

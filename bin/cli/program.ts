@@ -6,8 +6,6 @@ import { CliFailure, type ExitReason, exitCodes } from '../../registry/failure.t
 import type { Issue } from '../../schemas/errors.ts';
 import { addAgents } from './commands/agents.ts';
 import { addApprovals } from './commands/approvals.ts';
-import { addConform } from './commands/conform.ts';
-import { addDemo } from './commands/demo.ts';
 import { addHistory } from './commands/history.ts';
 import { addImport } from './commands/import.ts';
 import { addIntents } from './commands/intents.ts';
@@ -17,6 +15,7 @@ import { addPolicy } from './commands/policy.ts';
 import { addReceipts } from './commands/receipts.ts';
 import { addRegistry } from './commands/registry.ts';
 import { addServices } from './commands/services.ts';
+import { addSmoke } from './commands/smoke.ts';
 import { addTry } from './commands/try.ts';
 import { addTypes } from './commands/types.ts';
 import { printRemark } from './terminal.ts';
@@ -54,8 +53,7 @@ export function createProgram() {
     addReceipts,
     addHistory,
     addPolicy,
-    addConform,
-    addDemo,
+    addSmoke,
   ])
     add(program);
   return program;

@@ -17,7 +17,7 @@ Intent Gate is running at ${[base_url, ...other_urls].map(strong).join(' and ')}
 
 Search:            ${strong(`curl -s '${base_url}/api/intents/search?query=what+time+is+it+elsewhere'`)}
 Read the policy:   ${strong(`curl -s ${base_url}/api/policy`)}
-Watch an agent:    ${strong('npm run demo')}
+Make a first call: ${strong('npx intent-gate try current time in tokyo --accept-policy --param time_zone=Asia/Tokyo')}
 
 Explore:           ${strong(base_url)}   (as an admin: user ${strong('admin')}, password ${strong(admin_password)})
 API reference:     ${strong(`${base_url}/docs`)}

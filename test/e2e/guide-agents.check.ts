@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
-import { runConformance } from '../../bin/conform/run.ts';
+import { runConformance } from '../conformance/run.ts';
 import { installTools } from '../support/python.ts';
 import { startApi } from './api.ts';
 

@@ -1,7 +1,7 @@
+import { isLoopback } from '../../bin/cli/context.ts';
+import { startUpstream } from '../../bin/local/upstream/server.ts';
 import { type Http, openHttp } from '../../client/http.ts';
 import { CliFailure } from '../../registry/failure.ts';
-import { isLoopback } from '../cli/context.ts';
-import { startUpstream } from '../local/upstream/server.ts';
 import { type Check, openExpect } from './check.ts';
 import { discoveryChecks } from './discovery.ts';
 import { executionChecks, grantedExecutionChecks } from './execution.ts';

@@ -1,9 +1,10 @@
 import * as z from 'zod';
+import { tamper } from '../../bin/probes.ts';
 import type { Exchange } from '../../client/http.ts';
 import { splitIntentUid } from '../../schemas/intent-uid.ts';
-import { exhaust, findProhibited, tamper } from '../probes.ts';
 import { adminOnly, type Check, check } from './check.ts';
 import { freshUid, type Gate, Unmet } from './gate.ts';
+import { exhaust, findProhibited } from './probes.ts';
 
 /** Maximum rate limit that is tested. */
 const maxTriedRate = 300;

@@ -4,13 +4,13 @@ import { createServer, request as httpRequest, type IncomingHttpHeaders, type In
 import { buffer } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import type { CheckOutcome, Report } from '../../bin/conform/report.ts';
-import { type ConformanceOptions, checks, runConformance } from '../../bin/conform/run.ts';
-import { play } from '../../bin/demo/play.ts';
+import { shakeHands } from '../../bin/handshake.ts';
 import { close, listen } from '../../bin/local/http.ts';
 import { registerDemo } from '../../bin/local/upstream/register.ts';
 import { CliFailure } from '../../registry/failure.ts';
 import { fullIntent, intentPage } from '../../schemas/intent.ts';
+import type { CheckOutcome, Report } from '../conformance/report.ts';
+import { type ConformanceOptions, checks, runConformance } from '../conformance/run.ts';
 import { bodyOf, startApi } from './api.ts';
 
 const requested: string[] = [];
@@ -21,50 +21,6 @@ const registration = { baseUrl, adminToken, upstreamUrl };
 
 const runCommand = (...args: string[]) =>
   promisify(execFile)(process.execPath, ['bin/cli.ts', ...args], { env: { ...process.env, NO_COLOR: '1' } });
-const run = (...args: string[]) => runCommand('demo', ...args);
-
-describe('the demo', () => {
-  test('plays through, and each step is answered as it should be', async () => {
-    const statuses: number[] = [];
-    for await (const { answer, outcome } of play(registration.baseUrl)) {
-      const { request, status } = answer;
-      statuses.push(status);
-      expect([request.includes('\n'), outcome.length > 0]).toEqual([false, true]);
-    }
-    expect(statuses).toEqual([200, 200, 200, 200, 200, 401, 403, 429]);
-  });
-
-  test('prints one JSON object a step', async () => {
-    const { stdout } = await run('--json', '--url', registration.baseUrl);
-    const steps = stdout
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line));
-    expect(steps.map(({ step }) => step)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
-    expect(Object.keys(steps[0])).toEqual(['step', 'title', 'request', 'status', 'duration_ms', 'outcome', 'body']);
-    expect(steps[4]).toMatchObject({
-      status: 200,
-      body: { conversions: [{ time_zone: 'Asia/Tokyo', local_time: '2027-03-30T16:30:00' }, {}] },
-    });
-  });
-
-  test.each([
-    [
-      'nothing answers',
-      ['--url', 'http://127.0.0.1:1'],
-      5,
-      'Nothing answers at http://127.0.0.1:1. Check the address, and whether the gate is running.\n',
-    ],
-    ['the address is none', ['--url', 'here'], 3, 'The address of the gate must be an http or https URL, such as https://gate.example.\n'],
-  ])('ends in one sentence if %s', async (_, args, code, stderr) => {
-    await expect(run(...args)).rejects.toMatchObject({ code, stderr });
-  });
-
-  test('fails if the gate does not do what it should', async () => {
-    const message = expect.stringContaining('should have been answered 200, but was answered 404 NOT_FOUND');
-    await expect(play(`${baseUrl}/nowhere`).next()).rejects.toMatchObject({ constructor: CliFailure, message });
-  });
-});
 
 describe('the smoke test', () => {
   test('sees that the gate is healthy, and runs an intent', async () => {
@@ -81,6 +37,23 @@ describe('the smoke test', () => {
   test('says so if the parameters are none', async () => {
     const failed = { code: 3, stderr: '--parameters must be JSON.\n' };
     await expect(runCommand('smoke', registration.baseUrl, '--parameters', '{')).rejects.toMatchObject(failed);
+  });
+
+  test.each([
+    [
+      'nothing answers',
+      'http://127.0.0.1:1',
+      5,
+      'Nothing answers at http://127.0.0.1:1. Check the address, and whether the gate is running.\n',
+    ],
+    ['the address is none', 'here', 3, 'The address of the gate must be an http or https URL, such as https://gate.example.\n'],
+  ])('ends in one sentence if %s', async (_, address, code, stderr) => {
+    await expect(runCommand('smoke', address)).rejects.toMatchObject({ code, stderr });
+  });
+
+  test('fails if the gate does not do what it should', async () => {
+    const message = expect.stringContaining('should have been answered 200, but was answered 404 NOT_FOUND');
+    await expect(shakeHands(`${baseUrl}/nowhere`, { parameters: {} }).next()).rejects.toMatchObject({ constructor: CliFailure, message });
   });
 });
 

@@ -1,13 +1,13 @@
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose';
 import * as z from 'zod';
-import { type Exchange, openHttp } from '../../client/http.ts';
-import { issuePath, readPat } from '../../client/pats.ts';
-import { readAnswer } from '../../registry/api.ts';
-import { CliFailure } from '../../registry/failure.ts';
-import { intentPage } from '../../schemas/intent.ts';
-import { keyPatClaims, patType } from '../../schemas/pat.ts';
-import { policy } from '../../schemas/policy.ts';
-import { expectStatus, readError, signPolicy, tamper } from '../probes.ts';
+import { type Exchange, openHttp } from '../client/http.ts';
+import { issuePath, readPat } from '../client/pats.ts';
+import { readAnswer } from '../registry/api.ts';
+import { CliFailure } from '../registry/failure.ts';
+import { intentPage } from '../schemas/intent.ts';
+import { keyPatClaims, patType } from '../schemas/pat.ts';
+import { policy } from '../schemas/policy.ts';
+import { expectStatus, readError, signPolicy, tamper } from './probes.ts';
 
 export type Observation = [name: string, answer: Exchange, seen: string];
 

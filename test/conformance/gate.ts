@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
+import { parseClaims, signPolicy } from '../../bin/probes.ts';
 import type { Exchange, ExchangeOptions, Http } from '../../client/http.ts';
 import { issuePath } from '../../client/pats.ts';
 import type { Policy } from '../../client/types.ts';
 import { memoize } from '../../registry/memoize.ts';
 import { intentPath, servicePath } from '../../registry/read.ts';
-import { parseClaims, signPolicy } from '../probes.ts';
 import { claimsShape, searchShape } from './shapes.ts';
 
 /** A check cannot be run here, through no fault of the gate. */

@@ -1,0 +1,30 @@
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
+import { usageFailure } from '../../../registry/failure.ts';
+import { parseExact } from '../../../schemas/number.ts';
+import { chooseBaseUrl } from '../context.ts';
+import { printLine } from '../terminal.ts';
+
+export function addSmoke(program: CommandUnknownOpts): void {
+  program
+    .command('smoke <address>')
+    .description('Smoke-test a deployment: check that it is up, and that a PAT can be issued, verified and used. Registers nothing')
+    .option('--intent <uid>', 'also execute this intent')
+    .option('--parameters <json>', 'its parameters', '{}')
+    .action(async (address, { intent: intentUid, parameters }) => {
+      const baseUrl = chooseBaseUrl(address);
+      const { shakeHands } = await import('../../handshake.ts');
+      const startedMs = performance.now();
+      const options = { intentUid, parameters: readParameters(parameters) };
+      for await (const [name, { status, durationMs }, seen] of shakeHands(baseUrl, options))
+        printLine(`${String(status).padStart(3)} ${`${Math.round(durationMs)} ms`.padStart(8)}  ${name.padEnd(28)} ${seen}`);
+      printLine(`\nAll checks passed in ${Math.round(performance.now() - startedMs)} ms.`);
+    });
+}
+
+function readParameters(text: string): object {
+  try {
+    return parseExact(text) as object;
+  } catch {
+    throw usageFailure('--parameters must be JSON.');
+  }
+}
