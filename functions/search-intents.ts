@@ -45,7 +45,7 @@ export const createAction =
       const { record, service_name } = read();
       return !mayBeExecuted(compiled.rules, judgedIntent(record, { service_id: record.service_id, service_name }));
     };
-    const { hits, total } = await engine.search(query, { isForbidden });
+    const { hits, total } = await engine.search(query, { isForbidden, judgedBy: compiled.rules });
     const intents = hits.map(({ match, ...hit }) => ({ ...show[query.view ?? 'details'](hit), ...(match && { match }) }));
     const pagination = paginate(total, query.page, query.page_size);
     const after = query.query === undefined ? hits.at(-1)?.intent.intent_uid : undefined;

@@ -7,8 +7,8 @@ import type { JudgedAgent, JudgedIntent } from '../../../functions/core/policy/c
 import { findContradictions } from '../../../functions/core/policy/contradictions.ts';
 import { describeChanges, describePolicy, describeRule } from '../../../functions/core/policy/describe.ts';
 import { type Explanation, explainCall } from '../../../functions/core/policy/explain.ts';
-import { assigneeOf, rulesOf } from '../../../functions/core/policy/judge.ts';
 import { formatMoney } from '../../../functions/core/policy/money.ts';
+import { assigneeOf, rulesOf } from '../../../functions/core/policy/rule-index.ts';
 import { fillTemplate } from '../../../functions/core/policy/template.ts';
 import { CliFailure, usageFailure } from '../../../registry/failure.ts';
 import type { Issue } from '../../../schemas/errors.ts';

@@ -16,7 +16,7 @@ export interface CompiledPolicy {
   lmt?: RateLimit;
   bil?: Billing;
   /** see {@link ./judge.ts} */
-  rules: Rule[];
+  rules: readonly Rule[];
 }
 
 /** Maximum size of a scope: a larger one would not leave enough room for the other claims of a PAT. */
@@ -41,7 +41,7 @@ export function compilePolicy(policy: Policy, baseUrl: string, billing?: Billing
 }
 
 /** What rules grant: either all rules, or those for one agent (`rulesOf`), see {@link ./judge.ts}. */
-export function compileRules(rules: Rule[], billing?: Billing): CompiledPolicy {
+export function compileRules(rules: readonly Rule[], billing?: Billing): CompiledPolicy {
   const permissions = rules.filter(({ kind }) => kind === 'permission');
   const prohibitions = rules.filter(({ kind, conditions }) => kind === 'prohibition' && conditions.length === 0).map(({ entry }) => entry);
   const scope = withoutCovered(permissions.map(({ entry }) => entry)).filter((entry) => !isRuledOut(prohibitions, entry));

@@ -5,9 +5,10 @@ import { type Condition, isDate, isInstant, isIntentSubject, type JudgedIntent, 
 import { termOf } from './constraints.ts';
 import { nameDuration } from './duration.ts';
 import type { Payment } from './duties.ts';
-import { assigneeOf, rulesFor, rulesForAll } from './judge.ts';
+import { rulesFor, rulesForAll } from './judge.ts';
 import type { Charge } from './limits.ts';
 import { interpretPolicy, type Rule, type Signing } from './reading.ts';
+import { assigneeOf } from './rule-index.ts';
 import { everyIntent } from './scope.ts';
 
 const unitNames: Record<number, string> = { 1: 'second', 60: 'minute', 3600: 'hour', 86400: 'day', 604800: 'week' };

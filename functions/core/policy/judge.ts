@@ -1,28 +1,8 @@
-import {
-  type Call,
-  type Condition,
-  concerns,
-  evaluateCondition,
-  isIntentSubject,
-  type JudgedAgent,
-  type JudgedIntent,
-} from './conditions.ts';
+import { type Call, type Condition, concerns, evaluateCondition, isIntentSubject, type JudgedIntent } from './conditions.ts';
 import { type Charge, mergeCharges } from './limits.ts';
 import type { Rule } from './reading.ts';
+import { keptForIntent, rulesNaming } from './rule-index.ts';
 import { coversEntry, isRuledOut, oneIntent } from './scope.ts';
-
-/** The condition that assigns a rule to certain agents, if there is one: see {@link ./assignee.ts}. */
-export const assigneeOf = ({ conditions }: Pick<Rule, 'conditions'>): Condition | undefined =>
-  conditions.find(({ isAssignee }) => isAssignee);
-
-/** The rules that apply to an agent, without the conditions that assign them. */
-export const rulesOf = (rules: readonly Rule[], agent: JudgedAgent): Rule[] =>
-  rules.flatMap((rule) => {
-    const assignee = assigneeOf(rule);
-    if (!assignee) return rule;
-    const isIts = evaluateCondition(assignee, { ...agent, intentUid: '', parameters: {}, nowMs: 0 }) === true;
-    return isIts ? { ...rule, conditions: rule.conditions.filter((condition) => condition !== assignee) } : [];
-  });
 
 export type Judgement =
   /** `rules`: those that cover the call */
@@ -62,7 +42,7 @@ export const covers = (rule: Rule, call: Call): boolean => namesIntent(rule, cal
  * @param rules - in policy order
  */
 export function judge(rules: readonly Rule[], call: Call): Judgement {
-  const covering = rules.filter((rule) => covers(rule, call));
+  const covering = rulesFor(rules, call).filter((rule) => findObstacle(rule, call) === undefined);
   const prohibition = covering.find(({ kind }) => kind === 'prohibition');
   if (prohibition) {
     const [condition, ...more] = prohibition.conditions;
@@ -70,7 +50,7 @@ export function judge(rules: readonly Rule[], call: Call): Judgement {
     return { isPermitted: false, reason: 'condition', rule: prohibition, ...(more.length === 0 && { condition }) };
   }
   if (covering.some(({ kind }) => kind === 'permission')) return { isPermitted: true, rules: covering };
-  const [permission, ...others] = rules.filter((rule) => rule.kind === 'permission' && namesIntent(rule, call.intentUid));
+  const [permission, ...others] = rulesNaming(rules, call.intentUid).filter(({ kind }) => kind === 'permission');
   if (!permission) return { isPermitted: false, reason: 'not_permitted' };
   const otherwise = others.flatMap((rule) => findObstacle(rule, call) ?? []);
   return { isPermitted: false, reason: 'condition', rule: permission, condition: findObstacle(permission, call), otherwise };
@@ -81,10 +61,14 @@ const evaluateForIntent = (condition: Condition, intent: JudgedIntent): boolean 
   isIntentSubject(condition.subject) ? evaluateCondition(condition, { ...intent, parameters: {}, account: '', nowMs: 0 }) : undefined;
 
 /** The rules that name an intent, without those that a condition on the intent itself excludes. */
-export const rulesFor = (rules: readonly Rule[], intent: JudgedIntent): Rule[] =>
-  rules.filter(
-    (rule) => namesIntent(rule, intent.intentUid) && rule.conditions.every((condition) => evaluateForIntent(condition, intent) !== false),
+export function rulesFor(rules: readonly Rule[], { intentUid, method, tags, service }: JudgedIntent): Rule[] {
+  const intent = { intentUid, method, tags, service: service && { service_id: service.service_id, service_name: service.service_name } };
+  return keptForIntent(rules, intent, () =>
+    rulesNaming(rules, intentUid).filter(({ conditions }) =>
+      conditions.every((condition) => evaluateForIntent(condition, intent) !== false),
+    ),
   );
+}
 
 /** The conditions that the intent alone does not decide. */
 export const openConditions = ({ conditions }: Rule, intent: JudgedIntent): Condition[] =>

@@ -4,9 +4,9 @@ import { readEnvironment } from '../environment.ts';
 import { describeCause, log } from '../log.ts';
 import { type CompiledPolicy, compilePolicy, compileRules } from './compile.ts';
 import type { JudgedAgent } from './conditions.ts';
-import { assigneeOf, rulesOf } from './judge.ts';
 import { loadPolicyTemplate, type PublishedPolicy, perAddress, publish } from './published-policy.ts';
 import type { Rule } from './reading.ts';
+import { assigneeOf, rulesOf } from './rule-index.ts';
 import { type PolicyTemplate, parsePolicyTemplate } from './template.ts';
 import { readTrial, type TrialPolicy } from './trial.ts';
 
@@ -38,7 +38,14 @@ export const openPolicy = (template = loadPolicyTemplate(), billing?: Billing, t
     const trial = tried && runTrialStep(() => readTrial(tried, baseUrl, billing));
     const whole = compilePolicy(published.policy, baseUrl, billing);
     const isAssigned = whole.rules.some(assigneeOf);
-    const compiledFor = (agent: JudgedAgent) => (isAssigned ? compileRules(rulesOf(whole.rules, agent), billing) : whole);
+    const compiled = new WeakMap<readonly Rule[], CompiledPolicy>();
+    const compiledFor = (agent: JudgedAgent): CompiledPolicy => {
+      if (!isAssigned) return whole;
+      const rules = rulesOf(whole.rules, agent);
+      const own = compiled.get(rules) ?? compileRules(rules, billing);
+      compiled.set(rules, own);
+      return own;
+    };
     return { ...published, compiled: compiledFor({ account: '' }), rules: whole.rules, compiledFor, isAssigned, trial };
   });
 

@@ -16,6 +16,15 @@ export function coversEntry(entry: string, other: string): boolean {
   );
 }
 
+/** All entries that cover an entry: itself, and each combination of its segments with `*`. None if it is not of four segments. */
+export function coveringEntries(entry: string): string[] {
+  const segments = entry.split(':');
+  if (segments.length !== 4) return [];
+  return segments
+    .map((segment) => (segment === anySegment ? [segment] : [segment, anySegment]))
+    .reduce((heads, tails) => heads.flatMap((head) => tails.map((tail) => `${head}:${tail}`)));
+}
+
 /** Whether a PAT's scope names the intent: segments are compared exactly, and `*` matches a whole one. */
 export const isPermitted = (scope: readonly string[], intentUid: string): boolean =>
   intentUidPattern.test(intentUid) && scope.some((entry) => coversEntry(entry, oneIntent(intentUid)));
@@ -26,8 +35,14 @@ export const foldNamespace = (entry: string): string => {
   return namespace.toLowerCase() + entry.slice(namespace.length);
 };
 
-export const isRuledOut = (prohibitions: readonly string[], entry: string): boolean =>
-  prohibitions.some((prohibited) => coversEntry(foldNamespace(prohibited), foldNamespace(entry)));
+const folded = new WeakMap<readonly string[], ReadonlySet<string>>();
+
+/** @param prohibitions - folded once for each list, by identity */
+export function isRuledOut(prohibitions: readonly string[], entry: string): boolean {
+  const known = folded.get(prohibitions) ?? new Set(prohibitions.map(foldNamespace));
+  folded.set(prohibitions, known);
+  return coveringEntries(foldNamespace(entry)).some((covering) => known.has(covering));
+}
 
 export const isProhibited = ({ prohibited }: { prohibited: readonly string[] }, intentUid: string): boolean =>
   isRuledOut(prohibited, oneIntent(intentUid));

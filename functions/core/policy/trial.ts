@@ -12,16 +12,17 @@ import {
   type JudgedIntent,
 } from './conditions.ts';
 import { describeRefusal } from './describe.ts';
-import { covers, judge, type Refusal, rulesOf } from './judge.ts';
+import { covers, judge, type Refusal } from './judge.ts';
 import { isWithin } from './position.ts';
 import type { Rule } from './reading.ts';
+import { rulesOf } from './rule-index.ts';
 import { fillTemplate, type PolicyTemplate } from './template.ts';
 
 /** A policy on trial: it is evaluated for calls, but decides none. */
 export interface TrialPolicy {
   /** digest of the policy file, independent of the gate's address */
   digest: string;
-  rules: Rule[];
+  rules: readonly Rule[];
 }
 
 /** @throws PolicyError listing every place that cannot be put into effect */

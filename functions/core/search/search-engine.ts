@@ -18,6 +18,8 @@ export interface SearchResult {
 export interface SearchOptions {
   /** Whether the policy permits nobody to execute an intent. Such intents come last among the best hits; with `permitted`, they are left out. */
   isForbidden?: (uid: string, read: () => { record: IntentRecord; service_name: string }) => boolean;
+  /** stands for the rules behind `isForbidden`: while neither it nor the registry changes, no intent is judged twice */
+  judgedBy?: object;
 }
 
 export interface SearchEngine {

@@ -113,7 +113,7 @@ export function openSearchIndex(file: string) {
     for (const { record } of renamed) addIntent(JSON.parse(record));
   }
 
-  const search = prepareSearch(database, { postings, embeddings, overlaps });
+  const { search, forgetVerdicts } = prepareSearch(database, { postings, embeddings, overlaps });
 
   return {
     /**
@@ -136,6 +136,7 @@ export function openSearchIndex(file: string) {
         database.exec('ROLLBACK');
         throw error;
       }
+      forgetVerdicts();
       for (const { id, document, added } of changes) {
         if (added) {
           postings.add(id, document);

@@ -55,6 +55,9 @@ function list(database: DatabaseSync, filters: Filter[], { uid, after, page, pag
   return { entries: rows.map(({ id }) => ({ id: Number(id), score: 0 })), total };
 }
 
+/** Most lists of rules whose verdicts are kept. */
+const maxJudges = 4;
+
 interface IndexSearchOptions extends SearchOptions, Pick<RankingOptions, 'weights'> {}
 
 export function prepareSearch(database: DatabaseSync, inMemory: InMemory) {
@@ -75,10 +78,27 @@ export function prepareSearch(database: DatabaseSync, inMemory: InMemory) {
     return { ids: 'SELECT value FROM json_each(?)', value: JSON.stringify(kept) };
   }
 
-  return function search(query: SearchQuery, { weights, isForbidden }: IndexSearchOptions = {}): SearchResult {
+  const verdicts = new Map<object, Map<number, boolean>>();
+
+  /** The verdicts that were reached since the last change of the index, by entry. */
+  function verdictsOf(judge: object): Map<number, boolean> {
+    const known = verdicts.get(judge) ?? new Map();
+    if (verdicts.size >= maxJudges && !verdicts.has(judge)) verdicts.clear();
+    verdicts.set(judge, known);
+    return known;
+  }
+
+  function search(query: SearchQuery, { weights, isForbidden, judgedBy }: IndexSearchOptions = {}): SearchResult {
     const filters = filtersOf(query);
     const words = respell(questionWords(query.query ?? ''), inMemory.postings.isKnown);
-    const isLeftOut: RankingOptions['isForbidden'] = isForbidden && ((id, uid) => isForbidden(uid, () => read(id)));
+    const known = judgedBy && verdictsOf(judgedBy);
+    const isLeftOut: RankingOptions['isForbidden'] =
+      isForbidden &&
+      ((id, uid) => {
+        const verdict = known?.get(id) ?? isForbidden(uid, () => read(id));
+        known?.set(id, verdict);
+        return verdict;
+      });
     if (query.permitted && isLeftOut) filters?.push(keepOthers(isLeftOut));
     if (!filters || (query.query !== undefined && words.length === 0)) return { hits: [], total: 0 };
     const { entries, total } =
@@ -95,5 +115,8 @@ export function prepareSearch(database: DatabaseSync, inMemory: InMemory) {
       };
     });
     return { hits, total };
-  };
+  }
+
+  /** Has to be called after each change of the index. */
+  return { search, forgetVerdicts: () => verdicts.clear() };
 }

@@ -5,7 +5,8 @@ import { compilePolicy, compileRules } from '../../../../functions/core/policy/c
 import type { JudgedAgent } from '../../../../functions/core/policy/conditions.ts';
 import { findContradictions } from '../../../../functions/core/policy/contradictions.ts';
 import { describePolicy } from '../../../../functions/core/policy/describe.ts';
-import { judge, mayBeExecuted, rulesOf } from '../../../../functions/core/policy/judge.ts';
+import { judge, mayBeExecuted } from '../../../../functions/core/policy/judge.ts';
+import { rulesOf } from '../../../../functions/core/policy/rule-index.ts';
 import { fillTemplate, parsePolicyTemplate } from '../../../../functions/core/policy/template.ts';
 
 const address = 'https://gate.example';

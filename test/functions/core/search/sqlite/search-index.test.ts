@@ -103,6 +103,27 @@ describe('filters', () => {
   });
 });
 
+describe('verdicts of a policy', () => {
+  test('are asked for once an intent, until the policy or the registry changes', () => {
+    const own = open(weather, alerts, convert, ...services);
+    const asked: string[] = [];
+    const find = (judgedBy: object) => {
+      asked.length = 0;
+      const isForbidden = (uid: string) => asked.push(uid) > 0 && uid === alerts.intent_uid;
+      own.search(searchQuery.parse({ query: 'weather storm', permitted: 'true' }), { isForbidden, judgedBy });
+      const { hits } = own.search(searchQuery.parse({ permitted: 'true' }), { isForbidden, judgedBy });
+      return [hits.map(({ intent }) => intent.intent_uid), [...asked].sort()];
+    };
+    const [policy, all] = [{}, [convert, weather, alerts].map(({ intent_uid }) => intent_uid).sort()];
+    const permitted = [convert.intent_uid, weather.intent_uid];
+    expect(find(policy)).toEqual([permitted, all]);
+    expect(find(policy)).toEqual([permitted, []]);
+    expect(find({})).toEqual([permitted, all]);
+    own.apply([{ ...convert, description: 'changed' }]);
+    expect(find(policy)).toEqual([permitted, all]);
+  });
+});
+
 describe('a question', () => {
   test.each<[string, string, string[]]>([
     ['any word may match', 'currency storm', [convert.intent_uid, alerts.intent_uid]],

@@ -1,0 +1,86 @@
+import { foldName } from '../../../schemas/text.ts';
+import { type Condition, isIntentSubject, type JudgedAgent } from './conditions.ts';
+import type { Rule } from './reading.ts';
+import { coveringEntries, foldNamespace, oneIntent } from './scope.ts';
+
+// Finds the rules that concern a call without looking at the others, so that a policy for many customers or with many prohibitions costs no more than
+// a short one. Lists of rules are indexed once, by identity; they are never changed.
+
+/** Most results that are kept for each list of rules. */
+const maxKept = 10_000;
+
+const remember = <Value>(kept: Map<string, Value>, key: string, make: () => Value): Value => {
+  const known = kept.get(key);
+  if (known !== undefined) return known;
+  if (kept.size >= maxKept) kept.clear();
+  const made = make();
+  kept.set(key, made);
+  return made;
+};
+
+const perList = <Index>(make: (rules: readonly Rule[]) => Index) => {
+  const indexes = new WeakMap<readonly Rule[], Index>();
+  return (rules: readonly Rule[]): Index => {
+    const index = indexes.get(rules) ?? make(rules);
+    indexes.set(rules, index);
+    return index;
+  };
+};
+
+/** Positions in a list by a key of its items. */
+const positionsBy = (keys: readonly (string | undefined)[]): Map<string | undefined, number[]> =>
+  Map.groupBy(keys.keys(), (at) => keys[at]);
+
+const pick = (rules: readonly Rule[], positions: Iterable<number>): Rule[] =>
+  [...positions].sort((a, b) => a - b).flatMap((at) => rules[at] ?? []);
+
+/** Prohibitions and limits ignore the letter case of the namespace, permissions do not. */
+const entryKey = (kind: Rule['kind'], entry: string): string =>
+  kind === 'permission' ? `permission ${entry}` : `other ${foldNamespace(entry)}`;
+
+const byEntry = perList((rules) => ({
+  positions: positionsBy(rules.map(({ kind, entry }) => entryKey(kind, entry))),
+  asksAboutIntents: rules.some(({ conditions }) => conditions.some(({ subject }) => isIntentSubject(subject))),
+  forIntents: new Map<string, Rule[]>(),
+}));
+
+/** The rules whose entry covers the intent, in policy order. */
+export function rulesNaming(rules: readonly Rule[], intentUid: string): Rule[] {
+  const { positions } = byEntry(rules);
+  const covering = coveringEntries(oneIntent(intentUid));
+  const keys = covering.flatMap((entry) => (['permission', 'limit'] as const).map((kind) => entryKey(kind, entry)));
+  return pick(rules, new Set(keys.flatMap((key) => positions.get(key) ?? [])));
+}
+
+/** What `choose` made of the rules for an intent with these facts, which it has to depend on alone. Made once for each list and intent. */
+export function keptForIntent(rules: readonly Rule[], facts: unknown, choose: () => Rule[]): Rule[] {
+  const { asksAboutIntents, forIntents } = byEntry(rules);
+  return asksAboutIntents ? remember(forIntents, JSON.stringify(facts), choose) : choose();
+}
+
+/** The condition that assigns a rule to certain agents, if there is one: see {@link ./assignee.ts}. */
+export const assigneeOf = ({ conditions }: Pick<Rule, 'conditions'>): Condition | undefined =>
+  conditions.find(({ isAssignee }) => isAssignee);
+
+const partyKey = (of: string, value: unknown): string => `${of} ${String(value).normalize('NFC')}`;
+
+const byAssignee = perList((rules) => {
+  const assignees = rules.map(assigneeOf);
+  return {
+    positions: positionsBy(assignees.map((one) => one && partyKey(one.subject.of, one.values[0]))),
+    forAgents: new Map<string, Rule[]>(),
+  };
+});
+
+/** The rules that apply to an agent, without the conditions that assign them: the same list for agents to whom the same rules are assigned. */
+export function rulesOf(rules: readonly Rule[], { account, agentDomain, agentId }: JudgedAgent): readonly Rule[] {
+  const { positions, forAgents } = byAssignee(rules);
+  const parties = { agentKey: account, agentDomain, agentId: agentId === undefined ? undefined : foldName(agentId) };
+  const own = Object.entries(parties).flatMap(([of, value]) => (value === undefined ? [] : (positions.get(partyKey(of, value)) ?? [])));
+  return remember(forAgents, own.join(), () =>
+    pick(rules, [...own, ...(positions.get(undefined) ?? [])]).map((rule) => ({
+      ...rule,
+      conditions: rule.conditions.filter(({ isAssignee }) => !isAssignee),
+    })),
+  );
+}
