@@ -40,11 +40,25 @@ export function parseJson(text: string, { isExact = false, maxDepth = 32 }: { is
   } catch {
     throw refuse(`is not JSON: ${describeJsonError(text)}`);
   }
+  if (isWrittenAlike(value, text, maxDepth)) return value;
   const numbers = checkTokens(text, maxDepth);
   if (isExact) return numbers.areAllWrittenAlike ? value : (parseExact(text) as JsonValue);
   if (!numbers.areAllFinite) throw refuse('must not contain a number beyond the range of IEEE 754 double precision');
   return value;
 }
+
+/**
+ * Whether a text is what `JSON.stringify` makes of its value. It then has no member twice, and no number that would change; names called `__proto__`,
+ * nesting and escaped lone surrogates are checked here. False proves nothing.
+ */
+const isWrittenAlike = (value: JsonValue, text: string, maxDepth: number): boolean =>
+  !text.includes('"__proto__"') &&
+  !/\\u[dD][89a-fA-F]/.test(text) &&
+  !isDeeper(value, maxDepth) &&
+  JSON.stringify(value) === text;
+
+const isDeeper = (value: JsonValue, levels: number): boolean =>
+  typeof value === 'object' && value !== null && (levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1)));
 
 /** Walks the tokens of a text that is known to be JSON. Iterative, so that nesting uses no stack. */
 function checkTokens(text: string, maxDepth: number): { areAllFinite: boolean; areAllWrittenAlike: boolean } {

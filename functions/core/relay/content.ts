@@ -61,7 +61,8 @@ function readJson(text: string): JsonValue | undefined {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what tells bytes from text
 const isPrintable = (text: string | undefined): boolean => text !== undefined && !/[\0-\x08\x0e-\x1a\x1c-\x1f]/.test(text);
 
-export function redact(content: Content, { hide, hideBytes }: Redactor): Content {
+export function redact(content: Content, { isIdle, hide, hideBytes }: Redactor): Content {
+  if (isIdle) return content;
   switch (content.kind) {
     case 'none':
       return content;

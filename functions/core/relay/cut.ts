@@ -24,7 +24,7 @@ const bytesOf = (value: JsonValue): number => Buffer.byteLength(JSON.stringify(v
  * @returns the answer, and a description of the cut
  */
 export function cutAnswer(answer: JsonObject, maxBytes = Number.POSITIVE_INFINITY): { body: JsonObject; cut?: Cut } {
-  if (bytesOf(answer) <= maxBytes) return { body: answer };
+  if (maxBytes === Number.POSITIVE_INFINITY || bytesOf(answer) <= maxBytes) return { body: answer };
   for (let reserved = 0; ; ) {
     const { body, cut } = shorten(answer, maxBytes - reserved);
     const marked = Object.hasOwn(answer, 'cut') ? body : { ...body, cut: { ...cut } };

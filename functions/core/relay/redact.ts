@@ -203,6 +203,8 @@ export function openRedactor(credential: Credential | undefined) {
   }
 
   return {
+    /** whether there is nothing to redact */
+    isIdle: secrets.length === 0,
     hide: (text: string): string => {
       if (text.length * 3 < shortest) return text;
       const bytes = toBytes(text);
