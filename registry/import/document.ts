@@ -1,9 +1,11 @@
 import { isUtf8 } from 'node:buffer';
 import { isScalar, parseDocument, visit } from 'yaml';
+import { describeJsonError } from '../../functions/core/json-error.ts';
 import type { Issue } from '../../schemas/errors.ts';
 import { parseExact } from '../../schemas/number.ts';
 import { CliFailure } from '../failure.ts';
 import { withExactNumbers } from '../yaml-numbers.ts';
+import { describeOffset, findExtension, findRepeatedMember } from './json-text.ts';
 
 export class DocumentError extends CliFailure {
   constructor(message: string, issues: readonly Issue[] = []) {
@@ -26,18 +28,31 @@ export function decodeText(bytes: Uint8Array): string {
 export function readDocument(text: string): unknown {
   const content = text.replace(/^\ufeff/, '');
   if (content.trim() === '') throw new DocumentError('The document is empty.');
-  return /^\s*[{[]/.test(content) ? readJson(content) : readYaml(content);
+  return /^\s*(?:[{[]|\/[/*])/.test(content) ? readJson(content) : readYaml(content);
 }
 
-/** Falls back to YAML, which allows braces, too. */
+/** Falls back to YAML, which allows braces and trailing commas, too. */
 function readJson(text: string): unknown {
+  const value = parseJson(text);
+  if (value === undefined) return readYaml(text);
+  const repeated = findRepeatedMember(text);
+  if (repeated !== undefined) throw new DocumentError(`The document has the member ${repeated}. Remove or rename one of the two.`);
+  return value;
+}
+
+/** @returns undefined if the text is not JSON, but may be YAML */
+function parseJson(text: string): unknown {
   try {
     return parseExact(text);
   } catch (error) {
     // too deep for the exact parser; refused later
     if (error instanceof RangeError) return JSON.parse(text);
-    if (text.length > 1_000_000) throw new DocumentError(`The document is not JSON: ${(error as Error).message}`);
-    return readYaml(text);
+    const isLarge = text.length > 1_000_000;
+    const extension = findExtension(text);
+    if (extension !== undefined && (isLarge || extension.includes('comment')))
+      throw new DocumentError(`The document is not JSON: it has ${extension}. Remove its comments and trailing commas.`);
+    if (isLarge) throw new DocumentError(`The document is not JSON: ${describeJsonError(text)}.`);
+    return undefined;
   }
 }
 
@@ -77,10 +92,8 @@ function requireUnique(items: readonly { key: unknown }[], text: string): void {
   for (const { key } of items) {
     const name = isScalar(key) ? key.value : key;
     if (seen.has(name)) {
-      const before = text.slice(0, isScalar(key) ? key.range?.[0] : 0).split('\n');
-      throw new DocumentError(
-        `The document is neither JSON nor YAML: Map keys must be unique at line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`,
-      );
+      const offset = isScalar(key) ? (key.range?.[0] ?? 0) : 0;
+      throw new DocumentError(`The document is neither JSON nor YAML: Map keys must be unique ${describeOffset(text, offset)}`);
     }
     seen.add(name);
   }

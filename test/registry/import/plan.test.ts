@@ -288,6 +288,17 @@ test('a schema that uses the same one many times is resolved once', () => {
 
 describe('documents that could crash a reader', () => {
   test('lists in 20,000 lists', () => {
+  test('a text of six million escapes', () => {
+    const text = `{"a":"${String.raw`\n`.repeat(6_000_000)}"`;
+    expect(Object.keys(readDocument(`${text},"b":1}`) as object)).toEqual(['a', 'b']);
+    expect(() => readDocument(`${text},"a":1}`)).toThrow(/^The document has the member \/a a second time at line 1, column 12000009\./);
+  });
+
+  test.each([':a', '{', '{:', '{a:', ':a(', '{a*', '/:a?', ' :'])('a path of %s many times', (part) => {
+    const item = { get: operation({ parameters: [{ name: 'id', in: 'path', required: true, schema: text }] }) };
+    expect(plan(document({ [`/${part.repeat(50_000)}`]: item })).skipped).toHaveLength(1);
+  });
+
     const text = `{"openapi":"3.0.0","x":${'['.repeat(20_000)}${']'.repeat(20_000)}}`;
     expect(() => plan(readDocument(text))).toThrow(new DocumentError('The document is nested more than 500 deep.'));
   });
@@ -808,6 +819,8 @@ test('relative servers are relative to the address of the document', () => {
   expect(service.service_url).toBe('https://docs.example/v2');
 });
 
+  const comments = (what: string, line: number, column: number) =>
+    `The document is not JSON: it has a ${what} at line ${line}, column ${column}. Remove its comments and trailing commas.`;
 describe('a document that cannot be imported', () => {
   const noAddress =
     'The document does not give the absolute address of the API. Give it with --base-url, for example https://api.example.com/v1.';
@@ -816,6 +829,40 @@ describe('a document that cannot be imported', () => {
   test.each([
     ['another format', { openapi: '4.0.0' }, unknown],
     ['a text', 'hello', unknown],
+    [
+      'a member that comes twice',
+      '{"a": 1,\n "a": 2}',
+      'The document has the member /a a second time at line 2, column 2. Remove or rename one of the two.',
+    ],
+    [
+      'a member that comes twice in another spelling, deep inside',
+      '{"a": ["{\\"", {"b/c": 1, "d": [{"b/c": 1}],\r\n\t"b\\u002fc": 1}], "a\\"": 2}',
+      'The document has the member /a/1/b~1c a second time at line 2, column 2. Remove or rename one of the two.',
+    ],
+    [
+      'a path that comes twice',
+      '{"paths":{"/a":{},"/b":{},"/a":{}}}',
+      /^The document has the member \/paths\/~1a a second time at line 1, column 27\./,
+    ],
+    [
+      'an empty name that comes twice in a list',
+      '[{"":1},{"":1,"":1}]',
+      /^The document has the member \/1\/ a second time at line 1, column 15\./,
+    ],
+    [
+      '__proto__ that comes twice',
+      '{"__proto__":1,"__proto__":1}',
+      /^The document has the member \/__proto__ a second time at line 1, column 16\./,
+    ],
+    ['JSON with a comment', '{\n  // the first\n  "a": "https://a.example"\n}', comments('comment', 2, 3)],
+    ['JSON with a comment before it', '\n/* {"a":1} */ {"a":1}', comments('comment', 2, 1)],
+    ['JSON with a comment after it', '{"a":"/*",} // "the end', comments('comment', 1, 13)],
+    ['large JSON with a trailing comma', `{"a":[",]",\n"${'x'.repeat(1_000_000)}" , ],"b":1}`, comments('trailing comma', 2, 1_000_004)],
+    [
+      'large JSON that is cut',
+      `{"a":"${'x'.repeat(1_000_000)}",`,
+      'The document is not JSON: at line 1, column 1000009, the text ends; expected a member name in double quotes.',
+    ],
     ['a registry file', { registry: 1 }, 'The document is a registry file. Use "apply" for it.'],
     ['no server', { openapi: '3.0.0' }, noAddress],
     ['a Swagger without host', { swagger: '2.0', basePath: '/v1' }, noAddress],
@@ -833,6 +880,9 @@ describe('readDocument', () => {
   test.each([
     ['nothing', ' \n', 'The document is empty.'],
     ['neither JSON nor YAML', '{"a": [}', /^The document is neither JSON nor YAML: .* at line 1, column 8/],
+    ['YAML that looks like JSON with comments', '{"a": //x, b: "/* y */",} # z', { a: '//x', b: '/* y */' }],
+    ['one name in several objects', '{"a":{"a":[{"a":1},{"a":"a"}]},"b":{"a":1}}', { a: { a: [{ a: 1 }, { a: 'a' }] }, b: { a: 1 } }],
+    ['names that differ in case', '{"a":1,"A":2}', { a: 1, A: 2 }],
     [
       'a key that comes twice',
       'a:\n  b: 1\n  b: 2',
