@@ -147,8 +147,10 @@ function readPath(operation: Operation, parameters: Node[], taken: Set<string>, 
     return `{${inputs.get(name)?.name}}`;
   });
   for (const parameter of parameters) {
-    if (!inputs.has(String(parameter.name)))
-      addNote(pathOf(parameter), `the path parameter ${parameter.name} was left out: the path has no such variable`);
+    if (inputs.has(String(parameter.name))) continue;
+    if (parameter.required !== false)
+      throw new Unfit(pathOf(parameter), `needs the path parameter ${parameter.name}, which has no place in its path`);
+    addNote(pathOf(parameter), `the path parameter ${parameter.name} was left out: the path has no such variable`);
   }
   return { path, inputs: [...inputs.values()] };
 }

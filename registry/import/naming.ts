@@ -16,7 +16,8 @@ export function makeSlug(text: string): string {
   return slug.length <= maxSlugLength ? slug : `${slug.slice(0, maxSlugLength - 9).replace(/-$/, '')}-${digest(slug)}`;
 }
 
-const digest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 8);
+/** Eight hexadecimal digits. */
+export const digest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 8);
 
 /** A slug that does not split words at capitals. */
 export const makeFileName = (name: string): string => makeSlug(name.replace(/['\u2019]/g, '').toLowerCase());

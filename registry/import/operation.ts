@@ -23,12 +23,13 @@ export interface Form {
   node: Node;
 }
 
-/** The parameters of an operation. Its own override those of its path item. */
+/** The parameters of an operation. Its own override those of its path item; names of header fields ignore case. */
 export function readParameters(pathItem: Node, operation: Node): Node[] {
   const found = new Map<string, Node>();
   for (const parameter of [...list(pathItem.parameters), ...list(operation.parameters)].map(resolve)) {
     if (text(parameter.name) === undefined || text(parameter.in) === undefined) throw unplaced(parameter, operation);
-    found.set(`${parameter.in} ${parameter.name}`, parameter);
+    const name = parameter.in === 'header' ? String(parameter.name).toLowerCase() : parameter.name;
+    found.set(`${parameter.in} ${name}`, parameter);
   }
   return [...found.values()];
 }

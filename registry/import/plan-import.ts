@@ -3,6 +3,7 @@ import { node, written } from './node.ts';
 import type { ImportOptions, ImportPlan } from './plan.ts';
 import { isServiceDescription, planDescription } from './plan-description.ts';
 import { planOpenApi } from './plan-openapi.ts';
+import { requireBaseUrl } from './server.ts';
 
 /**
  * Plans the import of OpenAPI 3.0 to 3.2, Swagger 2.0 or a service description (specification section 2.6). Planned intents pass the registry's checks.
@@ -10,6 +11,7 @@ import { planOpenApi } from './plan-openapi.ts';
  */
 export function planImport(document: unknown, options: ImportOptions): ImportPlan {
   const { openapi, swagger, registry, ...members } = node(document);
+  if (options.baseUrl !== undefined) requireBaseUrl(options.baseUrl);
   if (/^3\.[012]\./.test(`${written(openapi)}.`) || written(swagger) === '2.0') return planOpenApi(document, options);
   if (isServiceDescription(members)) return planDescription(members, options);
   throw new DocumentError(

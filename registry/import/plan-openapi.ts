@@ -1,3 +1,4 @@
+import { originOf } from '../../functions/core/relay/url-template.ts';
 import { type IntentInput, methods } from '../../schemas/intent.ts';
 import { intentUid } from '../../schemas/intent-uid.ts';
 import { distinguish, nameAction } from './action-name.ts';
@@ -5,13 +6,14 @@ import { describeCredentials, findCredentialLocations } from './credentials.ts';
 import { DocumentError } from './document.ts';
 import { findFixedHeaders, type HeaderRules, readCredentialNames } from './headers.ts';
 import { makeRequest, type RequestContext } from './inputs.ts';
-import { isNamespace, majorVersion, makePathSlug, makeSlug, readTitle } from './naming.ts';
+import { digest, isNamespace, majorVersion, makePathSlug, makeSlug, readTitle } from './naming.ts';
 import { type AddNote, isNode, list, type Node, type Note, node, pathOf, resolve, rootOf, text, texts, Unfit, written } from './node.ts';
 import type { Operation } from './operation.ts';
 import { makeOutputs } from './outputs.ts';
+import { writePlaces } from './places.ts';
 import { checkPlanned, distinct, type ImportOptions, type ImportPlan, planOne, type Skipped } from './plan.ts';
 import { openSchemaReader } from './schema.ts';
-import { chooseServer } from './server.ts';
+import { chooseServer, hasServers } from './server.ts';
 import { makeService } from './service.ts';
 import { modernize, readServers } from './swagger.ts';
 import { fitDescription, fitName } from './text.ts';
@@ -34,12 +36,20 @@ export function planOpenApi(document: unknown, options: ImportOptions): ImportPl
   const addNote: AddNote = (path, note) => notes.push({ path, note });
   const skipped: Skipped[] = [];
   const info = node(root.info);
-  const serviceUrl = readServiceUrl(root, options);
   if (/^3\.2\./.test(`${written(given.openapi)}.`))
     addNote('/openapi', 'OpenAPI 3.2 is read as 3.1; features that only 3.2 has are left out');
   const schemes = node(isSwagger ? given.securityDefinitions : node(given.components).securitySchemes);
   const readSchema = openSchemaReader(addNote);
   const operations = resolveCollisions(listOperations(root, skipped), skipped, addNote);
+  /** The operation and its path item, which may have servers; in Swagger, operations may have schemes of their own. */
+  const levelsOf = ({ node: operation, pathItem }: Operation): Node[] => {
+    if (!isSwagger) return [operation, pathItem];
+    return operation.schemes === undefined || options.baseUrl !== undefined
+      ? []
+      : [{ ...operation, servers: readServers(given, operation) }];
+  };
+  const serviceUrl = readServiceUrl(root, operations.map(levelsOf), options);
+  const home = new URL(options.serviceUrl ?? serviceUrl).origin;
   const addresses = operations.map(({ path }) => new URL(serviceUrl).pathname + path);
   const version = options.version ?? majorVersion(written(info.version) ?? '', addresses) ?? 'v1';
   const namespace = readNamespace(serviceUrl, options);
@@ -56,12 +66,20 @@ export function planOpenApi(document: unknown, options: ImportOptions): ImportPl
     const ownNotes: Note[] = [];
     const planned = planOne(operation.title, skipped, () => {
       const uid = `${namespace}:${operation.slug}:${version}`;
-      const intent = makeIntent(uid, isSwagger ? modernize(operation, given) : operation, root, options, {
+      const note: AddNote = (path, note) => ownNotes.push({ path, note });
+      const source = pathOf(operation.node);
+      const levels = levelsOf(operation);
+      const server = chooseServer([...levels, root], options);
+      const placed = writePlaces(operation, note);
+      const intent = makeIntent(uid, server, isSwagger ? modernize(placed, given) : placed, options, {
         headers,
         readSchema,
-        addNote: (path, note) => ownNotes.push({ path, note }),
+        addNote: note,
       });
-      return checkPlanned(intent, pathOf(operation.node), serviceUrl, options);
+      const checked = checkPlanned(intent, source, serviceUrl, options, !levels.some(hasServers));
+      const origin = originOf(checked.endpoint.url);
+      if (origin !== home) note(source, `is called at ${origin}, where the service's credential is not sent unless its origins include it`);
+      return checked;
     });
     if (planned === undefined) continue;
     intents.push({ intent: planned, operation });
@@ -100,19 +118,29 @@ function securityOf(root: Node, operations: readonly Operation[]): unknown {
   return [...groups.values()].sort((left, right) => right.length - left.length)[0]?.[0];
 }
 
-function readServiceUrl(root: Node, options: ImportOptions): string {
+/**
+ * The server of the document. If it has none, but most operations do: the one that all operations at the most frequent origin share, else that origin.
+ * @param operations - the levels of each at which it may have servers of its own
+ */
+function readServiceUrl(root: Node, operations: readonly (readonly Node[])[], options: ImportOptions): string {
+  const isStated = options.baseUrl !== undefined || hasServers(root);
+  const located = isStated ? [] : operations.filter((levels) => levels.some(hasServers));
+  const own = located.flatMap((levels) => planOne('', [], () => chooseServer([...levels, root], options)) ?? []);
+  if (own.length > 0 && own.length * 2 >= operations.length) {
+    const [[origin, urls] = ['', []]] = [...Map.groupBy(own, (url) => new URL(url).origin)].sort(
+      ([, left], [, right]) => right.length - left.length,
+    );
+    return urls.every((url) => url === urls[0]) ? (urls[0] ?? origin) : origin;
+  }
   try {
     const url = chooseServer([root], options);
-    if (url.includes('?'))
-      throw new DocumentError('The address of the API has a query, which paths cannot follow. Give it without one with --base-url.');
-    if (URL.canParse(url)) return url;
+    if (!url.includes('?')) return url;
+    throw new Unfit('/servers', 'has a server address with a query, which paths cannot follow; give one without a query with --base-url');
   } catch (error) {
     if (!(error instanceof Unfit)) throw error;
+    const issues = error.path === '' ? [] : [{ path: error.path, problem: 'must be the absolute address of the API' }];
+    throw new DocumentError(`The document ${error.message}, for example https://api.example.com/v1.`, issues);
   }
-  throw new DocumentError(
-    'The document does not give the absolute address of the API. Give it with --base-url, for example https://api.example.com/v1.',
-    [{ path: '/servers', problem: 'must contain an absolute address' }],
-  );
 }
 
 function readNamespace(serviceUrl: string, { namespace }: ImportOptions): string {
@@ -164,23 +192,32 @@ function resolveOperation(given: unknown, pathItem: Node): Node {
   return resolve(given);
 }
 
-/** Renames all operations that share a slug by method and path, so that their order does not matter. Skips any that still collide. */
+/**
+ * Renames all operations that share a slug by method and path, and those that still share one by a digest of both, so that their order does not matter.
+ * Skips any that still collide.
+ */
 function resolveCollisions(operations: Iterable<Listed>, skipped: Skipped[], addNote: AddNote): Listed[] {
   const listed = [...operations];
   const bySlug = Map.groupBy(listed, ({ slug }) => slug);
-  const isTaken = (slug: string) => (bySlug.get(slug)?.length ?? 0) > 1;
-  const named = listed.map((operation) => {
-    if (!isTaken(operation.slug)) return operation;
-    const slug = makePathSlug(operation.method, operation.path);
-    if (slug !== operation.slug)
-      addNote(pathOf(operation.node), `another operation is also called ${operation.slug}; this one became ${slug}`);
-    return { ...operation, slug };
-  });
-  const taken = new Set<string>();
-  return named.filter(({ slug, title, node: operation }) => {
-    if (taken.has(slug))
-      skipped.push({ operation: title, path: pathOf(operation), reason: `collides with another operation that is called ${slug}` });
-    return !taken.has(slug) && taken.add(slug);
+  const isUnique = (slug: string) => bySlug.get(slug)?.length === 1;
+  const pathSlugOf = ({ method, path }: Listed) => makePathSlug(method, path);
+  const shared = Map.groupBy(
+    listed.filter(({ slug }) => !isUnique(slug)),
+    pathSlugOf,
+  );
+  const taken = new Set([...bySlug.keys()].filter(isUnique));
+  return listed.flatMap((operation) => {
+    const { title, method, path, node: given } = operation;
+    if (isUnique(operation.slug)) return [operation];
+    const plain = pathSlugOf(operation);
+    const slug = shared.get(plain)?.length === 1 && !isUnique(plain) ? plain : `${plain}-${digest(`${method} ${path}`)}`;
+    if (taken.has(slug)) {
+      skipped.push({ operation: title, path: pathOf(given), reason: `collides with another operation that is called ${slug}` });
+      return [];
+    }
+    taken.add(slug);
+    if (slug !== operation.slug) addNote(pathOf(given), `another operation is also called ${operation.slug}; this one became ${slug}`);
+    return [{ ...operation, slug }];
   });
 }
 
@@ -192,13 +229,12 @@ function nameApart(planned: readonly { intent: IntentInput; operation: Operation
   });
 }
 
-function makeIntent(uid: string, operation: Operation, root: Node, options: ImportOptions, context: RequestContext): unknown {
+function makeIntent(uid: string, server: string, operation: Operation, options: ImportOptions, context: RequestContext): unknown {
   const { node: given, method, path, pathItem } = operation;
   const { addNote } = context;
   if (!intentUid.safeParse(uid).success) throw new Unfit(pathOf(given), `has no valid intent_uid: ${uid}`);
   const { inputs, template, contentType, body } = makeRequest(operation, context);
   const source = pathOf(given);
-  const server = chooseServer([given, pathItem, root], options);
   if (server.includes('?')) throw new Unfit(source, 'has a server address with a query, which its path cannot follow');
   const hasPatch = isNode(pathItem.patch);
   const name =

@@ -59,9 +59,16 @@ export interface ImportOptions extends Addresses {
 /**
  * An intent as the registry will store it.
  * @param source - JSON pointer to it in the document
+ * @param isAtService - whether `--base-url` decides its address
  * @throws Unfit if the registry would refuse it, or if its origin is neither that of the service nor allowed
  */
-export function checkPlanned(candidate: unknown, source: string, serviceUrl: string, options: ImportOptions): IntentInput {
+export function checkPlanned(
+  candidate: unknown,
+  source: string,
+  serviceUrl: string,
+  options: ImportOptions,
+  isAtService = true,
+): IntentInput {
   const { rules, registryUrl, allowedOrigins = [] } = options;
   const refuse = (issues: readonly Issue[]) =>
     new Unfit(source, `would be refused: ${issues.map(({ path, problem }) => (path === '' ? problem : `${path} ${problem}`)).join('; ')}`);
@@ -78,7 +85,7 @@ export function checkPlanned(candidate: unknown, source: string, serviceUrl: str
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     const issues = error.details.issues as Issue[];
-    if (/^http:\/\/[^/]*\.[a-z]/i.test(serviceUrl))
+    if (isAtService && /^http:\/\/[^/]*\.[a-z]/i.test(serviceUrl))
       throw new Unfit(source, `is not at https; if the API supports it, give --base-url ${serviceUrl.replace(/^http/i, 'https')}`);
     throw refuse(issues);
   }

@@ -1,12 +1,14 @@
 import { type Node, node, source, text, texts } from './node.ts';
 import { type Operation, readMediaType, readParameters, readSuccesses } from './operation.ts';
 
-/** Converts to OpenAPI 3 servers; https if no scheme is given. */
-export function readServers(root: Node, parent: Node = root) {
-  const [host, basePath = ''] = [text(root.host), text(root.basePath)];
-  return inherit('schemes', parent, root, 'https').map((scheme) => ({
-    url: host === undefined ? basePath : `${scheme}://${host}${basePath}`,
-  }));
+/** Converts to OpenAPI 3 servers: https if no scheme is given; without `host`, that of the document. */
+export function readServers(root: Node, parent: Node = root): { url: string }[] {
+  const [, scheme = 'https', host = ''] = /^(?:(https?):\/\/)?(.*)$/is.exec(text(root.host)?.trim() ?? '') ?? [];
+  const path = `/${(text(root.basePath) ?? '').trim().replace(/^\/+/, '')}`;
+  // an address inside another one names no server
+  if (`${host}${path}`.includes('://')) return [{ url: '' }];
+  const authority = host.split('/').filter(Boolean).join('/');
+  return inherit('schemes', parent, root, scheme).map((one) => ({ url: authority === '' ? path : `${one}://${authority}${path}` }));
 }
 
 /** Converts to an OpenAPI 3 operation, with schemas unchanged. */
@@ -22,7 +24,6 @@ export function modernize({ node: operation, pathItem, ...named }: Operation, ro
     parameters: parameters.filter(({ in: where }) => where !== 'body' && where !== 'formData'),
     requestBody: readBody(parameters, inherit('consumes', operation, root, 'application/json')),
     responses: Object.fromEntries(responses),
-    servers: readServers(root, operation),
   };
   return { ...named, pathItem: {}, node: modern };
 }

@@ -53,6 +53,12 @@ test.each<[string, before: Record<string, string>, now: Record<string, string>, 
     { 'GET /a?kind=y': 'listY' },
     { 'GET /a?kind=y': 'list-y:v1' },
   ],
+  [
+    'a new operation that looks alike',
+    { 'GET /a.b': 'getAB' },
+    { 'GET /a/b': 'getAB', 'GET /a.b': 'getAB' },
+    { 'GET /a/b': 'get-a-b-840b7118:v1', 'GET /a.b': 'get-ab:v1' },
+  ],
   ['another method', { 'PUT /a': 'x' }, { 'PATCH /a': 'y' }, { 'PATCH /a': 'y:v1' }],
 ])('%s', (_, before, now, expected) => {
   expect(slugsOf(keepUids(plan(now), registered(plan(before))))).toEqual(expected);

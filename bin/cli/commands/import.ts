@@ -36,7 +36,7 @@ export function addImport(program: CommandUnknownOpts): void {
     .option('--deprecate-older', 'mark older versions as deprecated if they have a successor in the document')
     .option('--header <field>', "header field to send with every call, such as 'Api-Version: 2'; may be repeated", collect)
     .option('--ignore-header <name>', 'header parameter to leave out; may be repeated', collect)
-    .option('--base-url <url>', 'address of the API, overriding the document')
+    .option('--base-url <url>', "address of the API, replacing the document's own servers")
     .option('--name <name>', 'name of the service; default: its current name, else the title of the document')
     .option('--service <service>', 'add to this service (service_id or name) without changing its record')
     .option('--allow-origin <origin...>', 'also import operations at this origin, such as https://files.example.com')

@@ -109,6 +109,8 @@ const path = fc.constantFrom(
   '/things',
   '/things/{id}',
   '/things/{id}/{name}',
+  '/things/:id/{name?}',
+  '/things.{ id }',
   '/a b/{pet id}',
   '/x.{ }',
   '/é/{id}{id}',

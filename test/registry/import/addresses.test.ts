@@ -1,0 +1,459 @@
+import { describe, expect, test } from '@jest/globals';
+import { buildRequest } from '../../../functions/core/relay/request.ts';
+import { DocumentError } from '../../../registry/import/document.ts';
+import type { ImportOptions } from '../../../registry/import/plan.ts';
+import { planImport } from '../../../registry/import/plan-import.ts';
+import { callOf, callUpstream, openLocalRelay } from '../../support/call-upstream.ts';
+import { startUpstream } from '../../support/upstream.ts';
+
+const options: ImportOptions = { rules: { ports: [443], allowLoopback: false, ownHosts: [] }, registryUrl: 'https://gate.example' };
+const plan = (document: unknown, more: Partial<ImportOptions> = {}) => planImport(document, { ...options, ...more });
+
+const act = (operationId?: string, more: object = {}) => ({ ...(operationId && { operationId }), responses: { 204: {} }, ...more });
+const document = (paths: object, more: object = {}) => ({ openapi: '3.1.0', info: { title: 'Tides', version: '1' }, paths, ...more });
+const swagger = (more: object, operation: object = {}) => ({
+  swagger: '2.0',
+  info: { title: 'Tides', version: '1' },
+  paths: { '/tides': { get: act('list', operation) } },
+  ...more,
+});
+const at = (...urls: (string | object)[]) => ({ servers: urls.map((url) => (typeof url === 'string' ? { url } : url)) });
+const urlsOf = ({ intents }: ReturnType<typeof plan>) => intents.map(({ endpoint }) => endpoint.url);
+const reasonsOf = ({ skipped }: ReturnType<typeof plan>) => skipped.map(({ path, reason }) => [path, reason]);
+
+describe('an operation is called at the server', () => {
+  const base = 'https://us.example/api/v2';
+  const allowedOrigins = ['https://up.example', 'https://docs.example', 'https://eu.example'];
+  const documentUrl = 'https://docs.example/specs/tides/openapi.json';
+  test.each<[title: string, root: object, path: object, operation: object, more: Partial<ImportOptions>, url: string]>([
+    ['of the document', at('https://eu.example/v1/'), {}, {}, {}, 'https://eu.example/v1/tides'],
+    ['of the path', at('https://eu.example'), at('https://eu.example/v3'), {}, {}, 'https://eu.example/v3/tides'],
+    [
+      'of the operation before that of its path',
+      at('https://eu.example'),
+      at('/x'),
+      at('https://up.example/y/'),
+      {},
+      'https://up.example/y/tides',
+    ],
+    [
+      'given with --base-url instead of that of the document',
+      at('https://eu.example/v1'),
+      {},
+      {},
+      { baseUrl: `${base}/` },
+      `${base}/tides`,
+    ],
+    ['given with --base-url if the document has none', {}, {}, {}, { baseUrl: base }, `${base}/tides`],
+    ['of the path in spite of --base-url', at('/v1'), at('https://up.example'), {}, { baseUrl: base }, 'https://up.example/tides'],
+    ['of the operation in spite of --base-url', at('/v1'), {}, at('https://up.example/u'), { baseUrl: base }, 'https://up.example/u/tides'],
+    ['at the root of --base-url', at('/api/v2'), {}, at('/'), { baseUrl: base }, 'https://us.example/tides'],
+    ['beside --base-url', at('/api/v2'), at('./v3/'), {}, { baseUrl: base }, 'https://us.example/api/v3/tides'],
+    ['above --base-url', at('/api/v2'), at('../up'), {}, { baseUrl: `${base}/` }, 'https://us.example/api/up/tides'],
+    ['relative to --base-url before the document', {}, at('/x'), {}, { baseUrl: base, documentUrl }, 'https://us.example/x/tides'],
+    ['relative to the document', at('/v1'), {}, at('../v2'), { documentUrl }, 'https://docs.example/specs/v2/tides'],
+    ['with the scheme of the document', at('//eu.example/v1'), {}, {}, { documentUrl }, 'https://eu.example/v1/tides'],
+    ['of the path if the list of the operation is empty', {}, at('https://up.example'), at(), {}, 'https://up.example/tides'],
+    ['of the document if that of the path is empty YAML', at('https://eu.example'), { servers: null }, {}, {}, 'https://eu.example/tides'],
+    [
+      'whose variables have defaults',
+      at({ url: 'https://{r}.example/{v}', variables: { r: { default: 'eu' }, v: { default: 2 } } }),
+      {},
+      {},
+      {},
+      'https://eu.example/2/tides',
+    ],
+    ['that needs no variable', at('https://{r}.example', ' https://eu.example\n'), {}, {}, {}, 'https://eu.example/tides'],
+  ])('%s', (_, root, path, operation, more, url) => {
+    const planned = plan(document({ '/tides': { ...path, get: act('list', operation) } }, root), { ...more, allowedOrigins });
+    expect([urlsOf(planned), planned.skipped]).toEqual([[url], []]);
+  });
+});
+
+describe('an operation whose address is not given is skipped:', () => {
+  const none = 'has no absolute server address; give one with --base-url';
+  test.each<[title: string, servers: unknown, path: string, reason: string]>([
+    ['relative to a document at no address', [{ url: '/v2' }], '/servers/0/url', none],
+    ['a host without a scheme', [{ url: 'up.example/v1' }], '/servers/0/url', none],
+    ['a host and port without a scheme', [{ url: 'localhost:8080/v1' }], '/servers/0/url', none],
+    ['an empty host, in which parsers find another', [{ url: 'https:///v1' }], '/servers/0/url', none],
+    ['one slash too few', [{ url: 'https:/up.example' }], '/servers/0/url', none],
+    ['another scheme', [{ url: 'wss://up.example' }], '/servers/0/url', none],
+    ['a server without a url', [{ description: 'Uploads' }], '/servers/0/url', none],
+    ['a server that is nothing', [null], '', none],
+    ['one server instead of a list', { url: 'https://up.example' }, '/servers', 'has servers that are not a list; correct the document'],
+    [
+      'a variable with allowed values, none of which is the default',
+      [{ url: 'https://up.example/{zone}', variables: { zone: { enum: ['a', 'b'] } } }],
+      '/servers/0/url',
+      'has the server variable zone without a default; correct the document',
+    ],
+  ])('%s', (_, servers, path, reason) => {
+    const paths = { '/tides': { get: act('list'), put: act('upload', { servers }) } };
+    const planned = plan(document(paths, at('https://eu.example')));
+    expect(urlsOf(planned)).toEqual(['https://eu.example/tides']);
+    expect(planned.skipped).toEqual([{ operation: 'PUT /tides', path: `/paths/~1tides/put${path}`, reason }]);
+  });
+
+  test.each(['///up.example', '/\\up.example', '\\\\up.example', '/\t/up.example', 'https:/up.example', 'https:up.example', ''])(
+    'a relative address in which parsers find another host: %j',
+    (url) => {
+      const planned = plan(document({ '/tides': { get: act('list', at(url)) } }), { baseUrl: 'https://eu.example' });
+      expect([planned.intents, reasonsOf(planned)]).toEqual([[], [['/paths/~1tides/get/servers/0/url', none]]]);
+    },
+  );
+});
+
+describe('the address of a service whose document has no servers is', () => {
+  test.each<[title: string, servers: (string | undefined)[], more: Partial<ImportOptions>, serviceUrl: string, count: number]>([
+    ['the server that all operations have', ['https://a.example/v1', 'https://a.example/v1/'], {}, 'https://a.example/v1', 2],
+    ['the origin that they share', ['https://a.example/v1', 'https://a.example/v2'], {}, 'https://a.example', 2],
+    ['the most frequent origin', ['https://a.example', 'https://b.example/v1', 'https://b.example/v1'], {}, 'https://b.example/v1', 2],
+    ['the first of equally frequent ones', ['https://b.example', 'https://a.example'], {}, 'https://b.example', 1],
+    ['that of most operations, though some have none', ['https://a.example', undefined], {}, 'https://a.example', 1],
+    ['not that of the document', ['https://a.example'], { documentUrl: 'https://docs.example/x.json' }, 'https://a.example', 1],
+    ['that of --base-url', ['https://a.example', '/'], { baseUrl: 'https://b.example/v1' }, 'https://b.example/v1', 1],
+  ])('%s', (_, servers, more, serviceUrl, count) => {
+    const paths = Object.fromEntries(servers.map((url, index) => [`/${index}`, { ...(url && at(url)), get: act(`act ${index}`) }]));
+    const { service, intents, skipped } = plan(document(paths), more);
+    expect([service.service_url, intents.length, skipped.length]).toEqual([serviceUrl, count, servers.length - count]);
+    const [namespace] = intents[0]?.intent_uid.split(':') ?? [];
+    expect(namespace).toBe(new URL(serviceUrl).host);
+  });
+
+  test('not that of a few operations', () => {
+    const paths = { '/a': { get: act('a', at('https://up.example')) }, '/b': { get: act('b'), put: act('c') } };
+    expect(() => plan(document(paths))).toThrow(
+      new DocumentError('The document has no absolute server address; give one with --base-url, for example https://api.example.com/v1.'),
+    );
+  });
+});
+
+test('operations at another origin than the service say that the credential is not sent there', () => {
+  const paths = { '/tides': { get: act('list'), put: act('upload', at('https://up.example')) } };
+  const { notes } = plan(document(paths, at('https://eu.example')), { allowedOrigins: ['https://up.example'] });
+  const note = "is called at https://up.example, where the service's credential is not sent unless its origins include it";
+  expect(notes).toEqual([{ path: '/paths/~1tides/put', note }]);
+});
+
+describe('--base-url', () => {
+  test.each([
+    'api.example',
+    'api.example:8443/v1',
+    '//api.example',
+    '/v1',
+    '',
+    'ftp://api.example',
+    'file:///etc/passwd',
+    'https:api.example',
+    'https:///v1',
+    'https://',
+    'https://api.example/v1?k=1',
+    'https://api.example?',
+    'https://api.example/#/v1',
+    'https://me@api.example',
+    'https://me:secret@api.example/v1',
+    'https://{region}.example',
+    'https://api.example/{version}',
+    'https://api.example\\@other.example',
+    'https://api.example/a b',
+    ' https://api.example',
+    'https://api.example:port',
+  ])('%j is refused', (baseUrl) => {
+    const refusal = new DocumentError(
+      '--base-url needs an http or https address without user information, query, fragment or variables, for example https://api.example.com/v1.',
+    );
+    expect(() => plan(document({ '/tides': { get: act('list') } }), { baseUrl })).toThrow(refusal);
+    const info = { name: 'Tides', description: 'Tides', service_url: 'https://tides.example' };
+    expect(() => plan({ 'service-info': info, intents: [] }, { baseUrl })).toThrow(refusal);
+  });
+
+  test.each([
+    ['https://api.example', 'https://api.example/tides'],
+    ['HTTPS://API.example:443/v1//', 'HTTPS://API.example:443/v1/tides'],
+    ['https://api.example/@v1', 'https://api.example/@v1/tides'],
+  ])('%s leads to %s', (baseUrl, url) => {
+    expect(urlsOf(plan(document({ '/tides': { get: act('list') } }), { baseUrl }))).toEqual([url]);
+  });
+});
+
+describe('a document that gives no address is refused and says why:', () => {
+  const none = 'has no absolute server address; give one with --base-url';
+  test.each<[title: string, document: unknown, message: string]>([
+    ['no servers', document({ '/tides': { get: act('list') } }), none],
+    ['a relative server', document({}, at('/v1')), none],
+    [
+      'a variable without a default',
+      document({}, at({ url: 'https://{region}.example', variables: { region: { enum: ['eu', 'us'] } } })),
+      'has the server variable region without a default; give the address with --base-url',
+    ],
+    [
+      'a variable that is not described, in the path',
+      document({}, at('https://eu.example/{tenant}/v1')),
+      'has the server variable tenant without a default; give the address with --base-url',
+    ],
+    [
+      'a server that is no list',
+      document({}, { servers: { url: 'https://a.example' } }),
+      'has servers that are not a list; give the address with --base-url',
+    ],
+    [
+      'a query',
+      document({}, at('https://a.example/?k=1')),
+      'has a server address with a query, which paths cannot follow; give one without a query with --base-url',
+    ],
+    [
+      'a Swagger host with a variable',
+      swagger({ host: '{shop}.example' }),
+      'has the server variable shop without a default; give the address with --base-url',
+    ],
+    ['a Swagger base path alone', swagger({ basePath: '/v1' }), none],
+    ['a Swagger host that is empty', swagger({ host: '', basePath: '/v1' }), none],
+    ['a Swagger base path that is an address', swagger({ host: 'a.example', basePath: 'https://b.example/v1' }), none],
+    ['a Swagger host of another scheme', swagger({ host: 'ftp://a.example' }), none],
+    ['web sockets only', swagger({ host: 'a.example', schemes: ['wss'] }), none],
+  ])('%s', (_, given, message) => {
+    expect(() => plan(given)).toThrow(new DocumentError(`The document ${message}, for example https://api.example.com/v1.`));
+  });
+});
+
+describe('an operation of Swagger 2.0 is called at', () => {
+  const documentUrl = 'https://docs.example/specs/swagger.json';
+  test.each<[title: string, members: object, operation: object, more: Partial<ImportOptions>, url: string]>([
+    ['a base path without a slash', { host: 'a.example', basePath: 'v2' }, {}, {}, 'https://a.example/v2/tides'],
+    [
+      'a base path that looks like a domain',
+      { host: 'a.example', basePath: '.evil.example' },
+      {},
+      {},
+      'https://a.example/.evil.example/tides',
+    ],
+    [
+      'a base path that looks like a host',
+      { host: 'a.example', basePath: '@evil.example' },
+      {},
+      {},
+      'https://a.example/@evil.example/tides',
+    ],
+    ['a base path with slashes around it', { host: 'a.example', basePath: '//v2/' }, {}, {}, 'https://a.example/v2/tides'],
+    ['a host alone', { host: 'a.example' }, {}, {}, 'https://a.example/tides'],
+    ['a host with a slash', { host: 'a.example/', basePath: '/v2' }, {}, {}, 'https://a.example/v2/tides'],
+    ['a host with slashes before it', { host: '//a.example', basePath: 'v2' }, {}, {}, 'https://a.example/v2/tides'],
+    ['a host with a scheme', { host: 'https://a.example/', basePath: 'v2' }, {}, {}, 'https://a.example/v2/tides'],
+    ['a host with a path', { host: 'a.example/api', basePath: 'v2' }, {}, {}, 'https://a.example/api/v2/tides'],
+    ['https, if it is one of several schemes', { host: 'a.example', schemes: ['ws', 'http', 'https'] }, {}, {}, 'https://a.example/tides'],
+    ['a scheme of its own', { host: 'a.example', schemes: ['http'] }, { schemes: ['https'] }, {}, 'https://a.example/tides'],
+    [
+      '--base-url, whatever its schemes',
+      { host: 'a.example' },
+      { schemes: ['https'] },
+      { baseUrl: 'https://b.example/x' },
+      'https://b.example/x/tides',
+    ],
+    ["the document's host without a host", { basePath: 'v2' }, {}, { documentUrl }, 'https://docs.example/v2/tides'],
+    [
+      "the document's host with an empty host",
+      { host: '', basePath: '//evil.example/v2' },
+      {},
+      { documentUrl },
+      'https://docs.example/evil.example/v2/tides',
+    ],
+  ])('%s', (_, members, operation, more, url) => {
+    const planned = plan(swagger(members, operation), { ...more, allowedOrigins: ['https://a.example'] });
+    expect([urlsOf(planned), planned.skipped]).toEqual([[url], []]);
+  });
+
+  test('no address whose schemes are not those of HTTP', () => {
+    const planned = plan(swagger({ host: 'a.example' }, { schemes: ['wss'] }));
+    expect(reasonsOf(planned)).toEqual([['/paths/~1tides/get', 'has no absolute server address; give one with --base-url']]);
+  });
+});
+
+describe('the places of path parameters', () => {
+  const parameter = (name: string, more: object = {}) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string', maxLength: 9 },
+    ...more,
+  });
+  const planPath = (path: string, ...names: string[]) =>
+    plan(document({ [path]: { get: act('act', { parameters: names.map((name) => parameter(name)) }) } }, at('https://a.example')));
+  const oneSegment = (name: string) => `the path parameter ${name} is one segment: slashes in it are percent-encoded`;
+  test.each<[path: string, names: string[], template: string, notes?: string[]]>([
+    ['/users/:id', ['id'], '/users/{id}'],
+    ['/users/:id/posts/:post_id.json', ['id', 'post_id'], '/users/{id}/posts/{post_id}.json'],
+    ['/flights/:from-:to', ['from', 'to'], '/flights/{from}-{to}'],
+    ['/users/:user-id', ['user-id'], '/users/{user-id}'],
+    ['/users/:id_type/:id', ['id'], '/users/:id_type/{id}'],
+    ['/users/:id(\\d+)/:tab?', ['id', 'tab'], '/users/{id}/{tab}'],
+    ['/users/:id?fields=all', ['id'], '/users/{id}?fields=all'],
+    ['/users/{id}/:id', ['id'], '/users/{id}/:id'],
+    ['/orders/{id}:cancel', ['id'], '/orders/{id}:cancel'],
+    ['/orders:batchGet', [], '/orders:batchGet'],
+    ['/orders/{id:int}', ['id'], '/orders/{id}'],
+    ['/orders/{id:[0-9]{4}}', ['id'], '/orders/{id}'],
+    ['/orders/{id : \\d+}/{ line }', ['id', 'line'], '/orders/{id}/{line}'],
+    ['/orders/{id?}', ['id'], '/orders/{id}'],
+    ['/files/{rest*}', ['rest'], '/files/{rest}', [oneSegment('rest')]],
+    ['/files/{**rest}', ['rest'], '/files/{rest}', [oneSegment('rest')]],
+    ['/files/{+path}', ['path'], '/files/{path}', [oneSegment('path')]],
+    ['/{proxy+}', ['proxy'], '/{proxy}', [oneSegment('proxy')]],
+    ['/files/{file:path}', ['file'], '/files/{file}', [oneSegment('file')]],
+    ['/v1/{name=harbours/*}:move', ['name'], '/v1/{name}:move', [oneSegment('name')]],
+    ['/users/{userID}', ['user_id'], '/users/{user_id}', ['the path variable userID was read as the path parameter user_id']],
+  ])('of %s with %j', (path, names, template, notes = []) => {
+    const planned = planPath(path, ...names);
+    expect(urlsOf(planned)).toEqual([`https://a.example${template}`]);
+    const inputs = names.map((name) => ({ name, type: 'string', required: true, maxLength: 9 }));
+    expect(planned.intents[0]?.input_parameters).toEqual(inputs);
+    expect(planned.notes.map(({ note }) => note)).toEqual(notes);
+  });
+
+  test.each<[path: string, name: string]>([
+    ['/users', 'id'],
+    ['/users/<int:id>', 'id'],
+    ['/users/:identity', 'id'],
+    ['/users/{org}', 'id'],
+    ['/orders:cancel', 'cancel'],
+  ])('of %s lack %s, so that the operation is skipped', (path, name) => {
+    const planned = planPath(path, name);
+    expect(planned.intents).toEqual([]);
+    const place = expect.stringMatching(/\/get\/parameters\/0$/);
+    expect(reasonsOf(planned)).toEqual([[place, `needs the path parameter ${name}, which has no place in its path`]]);
+  });
+
+  test('are not needed by a parameter that is said to be optional', () => {
+    const parameters = [parameter('id', { required: false })];
+    const planned = plan(document({ '/users': { get: act('act', { parameters }) } }, at('https://a.example')));
+    expect([urlsOf(planned), planned.notes.map(({ note }) => note)]).toEqual([
+      ['https://a.example/users'],
+      ['the path parameter id was left out: the path has no such variable'],
+    ]);
+  });
+
+  test('in Swagger 2.0, and the name that follows from them', () => {
+    const parameters = [{ name: 'id', in: 'path', required: true, type: 'string' }];
+    const planned = plan({ ...swagger({ host: 'a.example' }), paths: { '/users/:id': { delete: act(undefined, { parameters }) } } });
+    expect(planned.intents).toMatchObject([
+      { intent_uid: 'a.example:delete-users-id:v1', intent_name: 'Delete a user', endpoint: { url: 'https://a.example/users/{id}' } },
+    ]);
+  });
+});
+
+describe('operations that look alike have slugs of their own, whatever their order:', () => {
+  const slugsOf = (paths: [string, object][]) => {
+    const { intents, skipped } = plan(document(Object.fromEntries(paths), at('https://a.example')));
+    expect(skipped).toEqual([]);
+    return Object.fromEntries(intents.map(({ intent_uid, endpoint: { method, url } }) => [`${method} ${url}`, intent_uid.split(':')[1]]));
+  };
+  const digest = expect.stringMatching(/^get-[a-z-]+-[0-9a-f]{8}$/);
+  test.each<[title: string, paths: [string, object][], slugs: unknown[]]>([
+    [
+      'a dot and a slash',
+      [
+        ['/a.json', { get: act() }],
+        ['/a/json', { get: act() }],
+      ],
+      [digest, digest],
+    ],
+    [
+      'a slash at the end',
+      [
+        ['/a', { get: act() }],
+        ['/a/', { get: act() }],
+      ],
+      [digest, digest],
+    ],
+    [
+      'letters in another case',
+      [
+        ['/myList', { get: act() }],
+        ['/my-list', { get: act() }],
+      ],
+      [digest, digest],
+    ],
+    [
+      'a place and its words',
+      [
+        ['/x/{id}', { get: act() }],
+        ['/x/by-id', { get: act() }],
+        ['/x/by_id', { get: act() }],
+      ],
+      [digest, digest, digest],
+    ],
+    [
+      'one operationId, paths alike',
+      [
+        ['/a.b', { get: act('same') }],
+        ['/a/b', { get: act('same') }],
+      ],
+      [digest, digest],
+    ],
+    ['one operationId', [['/a', { get: act('same'), put: act('Same') }]], ['get-a', 'put-a']],
+    [
+      'a slug that another operation has by its operationId',
+      [
+        ['/b', { get: act('x') }],
+        ['/c', { get: act('x'), put: act('getB') }],
+      ],
+      [digest, 'get-c', 'get-b'],
+    ],
+  ])('%s', (_, paths, expected) => {
+    const slugs = slugsOf(paths);
+    expect(Object.values(slugs)).toEqual(expected);
+    expect(new Set(Object.values(slugs)).size).toBe(expected.length);
+    expect(slugsOf([...paths].reverse())).toEqual(slugs);
+  });
+
+  test('an operation that takes even the digest of another one is kept, and the other skipped', () => {
+    const paths = { '/a.b': { get: act() }, '/a/b': { get: act() } };
+    const [first] = plan(document(paths, at('https://a.example'))).intents;
+    const slug = first?.intent_uid.split(':')[1] ?? '';
+    const { intents, skipped } = plan(document({ ...paths, '/c': { get: act(slug) } }, at('https://a.example')));
+    expect(intents.map(({ endpoint }) => endpoint.url)).toEqual(['https://a.example/a/b', 'https://a.example/c']);
+    expect(skipped).toEqual([
+      { operation: 'GET /a.b', path: '/paths/~1a.b/get', reason: `collides with another operation that is called ${slug}` },
+    ]);
+  });
+});
+
+test.each<[name: string, other: string, where: string, inputs: string[]]>([
+  ['X-Zone', 'x-zone', 'header', ['x-zone']],
+  ['x-zone', 'X-ZONE', 'header', ['X-ZONE']],
+  ['X-Zone', 'X-Zone', 'header', ['X-Zone']],
+  ['X-Zone', 'x-zone', 'query', ['X-Zone', 'x-zone']],
+])('a parameter %s of the path and one %s of the operation in the %s are %j', (name, other, where, inputs) => {
+  const parameter = (name: string, value: string) => ({ name, in: where, schema: { type: 'string', description: value } });
+  const item = { parameters: [parameter(name, 'of the path')], get: act('list', { parameters: [parameter(other, 'of the operation')] }) };
+  const [intent] = plan(document({ '/tides': item }, at('https://a.example'))).intents;
+  expect(intent?.input_parameters.map(({ name }) => name)).toEqual(inputs);
+  expect(intent?.input_parameters.at(-1)?.description).toBe('of the operation');
+});
+
+test('each operation reaches its own upstream', async () => {
+  const upstreams = await Promise.all([1, 2].map(() => startUpstream((_, response) => response.writeHead(204).end())));
+  const relay = openLocalRelay();
+  try {
+    const [tides, past] = upstreams.map(({ port }) => `http://127.0.0.1:${port}`);
+    const parameters = [{ name: 'port', in: 'path', required: true, schema: { type: 'string' } }];
+    const paths = {
+      '/tides/:port': { ...at(`${tides}/v1/`), get: act('listTides', { parameters }) },
+      '/tides': { get: act('listPast', at(`${past}/old`)) },
+    };
+    const { intents, service } = plan(document(paths), {
+      rules: { ...options.rules, allowLoopback: true },
+      namespace: 'tides.example',
+      allowedOrigins: [past ?? ''],
+    });
+    for (const intent of intents) {
+      const request = buildRequest(intent, intent.input_parameters.length > 0 ? { port: 'a/b' } : {});
+      const caller = { request, service: { service_id: 'tides', ...service }, intentUid: intent.intent_uid };
+      await callUpstream(relay, callOf(request.url, caller));
+    }
+    expect(upstreams.map(({ seen }) => seen.map(({ url }) => url))).toEqual([['/v1/tides/a%2Fb'], ['/old/tides']]);
+  } finally {
+    relay.close();
+    await Promise.all(upstreams.map((upstream) => upstream.stop()));
+  }
+});
