@@ -27,21 +27,41 @@ function describeScheme(given: Node): string {
   }
 }
 
-/**
- * Locations of the credential: all of the document's first usable requirement, else the first usable scheme, else headers that only carry credentials.
- */
-export function findCredentialLocations(schemes: Node, security: unknown, headers: ReadonlySet<string>): CredentialLocation[] {
+/** The credential that a service sends with its calls. */
+export interface ServiceCredential {
+  /** security schemes that it satisfies */
+  names: string[];
+  locations: CredentialLocation[];
+}
+
+/** All of the document's first usable requirement, else the first usable scheme, else headers that only carry credentials. */
+export function chooseCredential(schemes: Node, security: unknown, headers: ReadonlySet<string>): ServiceCredential {
   const required = list(security).map((requirement) => Object.keys(node(requirement)));
-  const names = Object.keys(schemes);
   // query keys that belong together are often listed as alternatives, and sending all of them is harmless
   const keys = [...new Set(required.flat())];
   const isInQuery = ({ type, in: location }: Node): boolean => type === 'apiKey' && location === 'query';
   const isAllKeys = keys.every((name) => isInQuery(node(follow(schemes[name]))));
-  const choices = [...(isAllKeys ? [keys] : []), ...required, ...names.map((name) => [name])];
-  const locations = choices.map((some) => some.map((name) => locationOf(node(follow(schemes[name])))));
+  const choices = [...(isAllKeys ? [keys] : []), ...required, ...Object.keys(schemes).map((name) => [name])];
+  const locate = (names: readonly string[]) => names.map((name) => locationOf(node(follow(schemes[name]))));
+  const names = choices.find((some) => some.length > 0 && !locate(some).includes(undefined)) ?? [];
   const likely = [...headers].map((name) => locationOf({ type: 'apiKey', in: 'header', name }));
-  const chosen = [...locations, likely].find((some) => some.length > 0 && some.every((location) => location !== undefined)) ?? [];
-  return [...new Map(chosen.flatMap((location) => (location ? [[credentialOption(location), location]] : []))).values()];
+  const chosen = names.length > 0 ? locate(names) : likely.includes(undefined) ? [] : likely;
+  const byOption = new Map(chosen.flatMap((location) => (location ? [[credentialOption(location), location]] : [])));
+  return { names, locations: [...byOption.values()] };
+}
+
+/** What an operation with these requirements needs besides the credential, completing the sentence "the operation ..."; undefined if nothing. */
+export function describeOtherCredential(security: unknown, schemes: Node, { names, locations }: ServiceCredential): string | undefined {
+  const missing = list(security).map((requirement) => Object.keys(node(requirement)).filter((name) => !names.includes(name)));
+  const [others] = missing;
+  if (names.length === 0 || others === undefined || missing.some(({ length }) => length === 0)) return undefined;
+  const isTaken = others.some((name) => {
+    const location = locationOf(node(follow(schemes[name])));
+    return locations.some(({ kind, name: taken }) => kind === location?.kind && taken.toLowerCase() === location.name.toLowerCase());
+  });
+  return isTaken
+    ? `requires ${others.join(' and ')} in the place of ${names.join(' and ')}, and a service sends one credential; to call it, import the document once more with another --name and --namespace`
+    : `requires ${others.join(' and ')}, which the credential of the other operations (${names.join(' and ')}) does not include`;
 }
 
 function locationOf({ type, in: kind, name = '', scheme }: Node): CredentialLocation | undefined {

@@ -2,10 +2,11 @@ import { originOf } from '../../functions/core/relay/url-template.ts';
 import { type IntentInput, methods } from '../../schemas/intent.ts';
 import { intentUid } from '../../schemas/intent-uid.ts';
 import { distinguish, nameAction } from './action-name.ts';
-import { describeCredentials, findCredentialLocations } from './credentials.ts';
+import { chooseCredential, describeCredentials, describeOtherCredential } from './credentials.ts';
 import { DocumentError } from './document.ts';
 import { findFixedHeaders, type HeaderRules, readCredentialNames } from './headers.ts';
 import { makeRequest, type RequestContext } from './inputs.ts';
+import { noteForeignMembers, noteMisplaced } from './misplaced.ts';
 import { digest, isNamespace, majorVersion, makePathSlug, makeSlug, readTitle } from './naming.ts';
 import { type AddNote, isNode, list, type Node, type Note, node, pathOf, resolve, rootOf, text, texts, Unfit, written } from './node.ts';
 import type { Operation } from './operation.ts';
@@ -38,6 +39,7 @@ export function planOpenApi(document: unknown, options: ImportOptions): ImportPl
   const info = node(root.info);
   if (/^3\.2\./.test(`${written(given.openapi)}.`))
     addNote('/openapi', 'OpenAPI 3.2 is read as 3.1; features that only 3.2 has are left out');
+  noteForeignMembers(given, isSwagger, addNote);
   const schemes = node(isSwagger ? given.securityDefinitions : node(given.components).securitySchemes);
   const readSchema = openSchemaReader(addNote);
   const operations = resolveCollisions(listOperations(root, skipped), skipped, addNote);
@@ -54,6 +56,7 @@ export function planOpenApi(document: unknown, options: ImportOptions): ImportPl
   const version = options.version ?? majorVersion(written(info.version) ?? '', addresses) ?? 'v1';
   const namespace = readNamespace(serviceUrl, options);
   const credentialNames = readCredentialNames(schemes, operations);
+  const credential = chooseCredential(schemes, securityOf(root, operations), credentialNames.header);
   const headers: HeaderRules = {
     credentials: credentialNames,
     fixed: findFixedHeaders(options.findsHeaders === false ? [] : operations, credentialNames, options.headers ?? {}),
@@ -79,6 +82,9 @@ export function planOpenApi(document: unknown, options: ImportOptions): ImportPl
       const checked = checkPlanned(intent, source, serviceUrl, options, !levels.some(hasServers));
       const origin = originOf(checked.endpoint.url);
       if (origin !== home) note(source, `is called at ${origin}, where the service's credential is not sent unless its origins include it`);
+      const other = describeOtherCredential(operation.node.security ?? root.security, schemes, credential);
+      if (other !== undefined) note(source, other);
+      noteMisplaced(operation, isSwagger, note);
       return checked;
     });
     if (planned === undefined) continue;
@@ -104,7 +110,7 @@ export function planOpenApi(document: unknown, options: ImportOptions): ImportPl
     skipped,
     notes: distinct(notes),
     credentials: describeCredentials(schemes),
-    credentialLocations: findCredentialLocations(schemes, securityOf(root, operations), credentialNames.header),
+    credentialLocations: credential.locations,
   };
 }
 

@@ -431,6 +431,124 @@ test.each<[name: string, other: string, where: string, inputs: string[]]>([
   expect(intent?.input_parameters.at(-1)?.description).toBe('of the operation');
 });
 
+describe('operations that need another credential than the service sends say so:', () => {
+  const key = (name: string, where = 'header') => ({ type: 'apiKey', in: where, name });
+  const once = (other: string, own: string) =>
+    `requires ${other} in the place of ${own}, and a service sends one credential; to call it, import the document once more with another --name and --namespace`;
+  const besides = (other: string, own: string) =>
+    `requires ${other}, which the credential of the other operations (${own}) does not include`;
+  const schemes = {
+    app: key('X-Token'),
+    client: key('x-token'),
+    admin: key('X-Admin'),
+    query: key('token', 'query'),
+    basic: { type: 'http', scheme: 'basic' },
+    bearer: { type: 'http', scheme: 'bearer' },
+  };
+  type Scheme = keyof typeof schemes;
+  test.each<[title: string, security: Scheme[][] | undefined, operation: Scheme[][] | undefined, note?: string]>([
+    ['another key in the same header', [['client']], [['app']], once('app', 'client')],
+    ['another scheme of the same header', [['bearer']], [['basic']], once('basic', 'bearer')],
+    ['another header', [['client']], [['admin']], besides('admin', 'client')],
+    ['one more header', [['client']], [['client', 'admin']], besides('admin', 'client')],
+    ['none of two others', [['client']], [['bearer'], ['query']], besides('bearer', 'client')],
+    ['one of several', [['client'], ['bearer']], [['bearer'], ['client']]],
+    ['none at all', [['client']], []],
+    ['none if it likes', [['client']], [['app'], []]],
+    ['what the document says', [['client']], undefined],
+    ['what most operations say', undefined, [['app']], once('app', 'client')],
+  ])('%s', (_, security, operation, note = '') => {
+    const secure = (given: Scheme[][] | undefined) => ({
+      security: given?.map((names) => Object.fromEntries(names.map((name) => [name, []]))),
+    });
+    const usual = secure(security === undefined ? [['client']] : undefined);
+    const paths = { '/tides': { get: act('list', usual), put: act('put', usual), post: act('post', secure(operation)) } };
+    const { notes } = plan(document(paths, { ...at('https://a.example'), ...secure(security), components: { securitySchemes: schemes } }));
+    expect(notes).toEqual(note === '' ? [] : [{ path: '/paths/~1tides/post', note }]);
+  });
+});
+
+describe('a member that its version does not have is noted:', () => {
+  const item = '/paths/~1tides/get';
+  const query = (more: object) => ({ parameters: [{ name: 'a', in: 'query', ...more }] });
+  const json = { content: { 'application/json': { schema: { type: 'object' } } } };
+  test.each<[title: string, given: 'swagger' | 'openapi', operation: object, document: object, path: string, note: string]>([
+    ['a request body', 'swagger', { requestBody: json }, {}, item, 'requestBody was left out: Swagger 2.0 has no such member here'],
+    ['servers of an operation', 'swagger', at('https://b.example'), {}, item, 'servers was left out: Swagger 2.0 has no such member here'],
+    ['servers', 'swagger', {}, at('https://b.example'), '', 'servers was left out: Swagger 2.0 has no such member here'],
+    [
+      'content of a response',
+      'swagger',
+      { responses: { 200: json } },
+      {},
+      `${item}/responses/200`,
+      'content was left out: Swagger 2.0 has no such member here',
+    ],
+    [
+      'a style',
+      'swagger',
+      query({ type: 'string', style: 'form' }),
+      {},
+      `${item}/parameters/0`,
+      'style was left out: Swagger 2.0 has no such member here',
+    ],
+    [
+      'components',
+      'swagger',
+      {},
+      { components: {} },
+      '',
+      'components was read through references only: Swagger 2.0 has no such member here',
+    ],
+    [
+      'consumes',
+      'openapi',
+      { consumes: ['text/csv'], produces: ['text/csv'] },
+      {},
+      item,
+      'consumes, produces were left out: OpenAPI 3 has no such members here',
+    ],
+    ['a host', 'openapi', {}, { host: 'b.example' }, '', 'host was left out: OpenAPI 3 has no such member here'],
+    [
+      'a type of a parameter',
+      'openapi',
+      query({ type: 'integer' }),
+      {},
+      `${item}/parameters/0`,
+      'type was left out: OpenAPI 3 has no such member here',
+    ],
+    [
+      'a schema of a response',
+      'openapi',
+      { responses: { 200: { schema: {} } } },
+      {},
+      `${item}/responses/200`,
+      'schema was left out: OpenAPI 3 has no such member here',
+    ],
+    ['parameters by name', 'openapi', { parameters: { a: { in: 'query' } } }, {}, item, 'parameters was left out: it must be a list'],
+    ['parameters by name', 'swagger', { parameters: { a: { in: 'query' } } }, {}, item, 'parameters was left out: it must be a list'],
+    ['one tag', 'openapi', { tags: 'sea' }, {}, item, 'tags was left out: it must be a list'],
+    ['one requirement', 'openapi', { security: { key: [] } }, {}, item, 'security was left out: it must be a list'],
+  ])('%s in %s', (_, version, operation, more, path, note) => {
+    const paths = { '/tides': { get: act('list', operation) } };
+    const given = version === 'swagger' ? { ...swagger({ host: 'a.example' }), paths } : document(paths, at('https://a.example'));
+    const { notes, skipped, intents } = plan({ ...given, ...more });
+    expect([intents.length, skipped, notes]).toEqual([1, [], [{ path, note }]]);
+    expect(intents[0]?.endpoint.url).toBe('https://a.example/tides');
+  });
+
+  test('parameters by name at a path', () => {
+    const item = { parameters: { a: { in: 'query' } }, get: act('list') };
+    const { notes } = plan(document({ '/tides': item }, at('https://a.example')));
+    expect(notes).toEqual([{ path: '/paths/~1tides', note: 'parameters was left out: it must be a list' }]);
+  });
+
+  test('not members that are empty YAML', () => {
+    const operation = { parameters: null, tags: null, security: null, servers: null };
+    expect(plan(document({ '/tides': { get: act('list', operation) } }, at('https://a.example'))).notes).toEqual([]);
+  });
+});
+
 test('each operation reaches its own upstream', async () => {
   const upstreams = await Promise.all([1, 2].map(() => startUpstream((_, response) => response.writeHead(204).end())));
   const relay = openLocalRelay();
