@@ -32,6 +32,14 @@ program
   .option('--only <names>', 'names of functions, separated by commas')
   .action(async (options) => (await import('./bench/cold.ts')).measureColdStarts(options));
 program
+  .command('costs')
+  .description(
+    'Measure what strangers and services can make expensive: searches and executions under a policy with many prohibitions, and large answers',
+  )
+  .option('--intents <count>', 'number of registered intents', readCount, 1_200)
+  .option('--runs <count>', 'number of requests of each kind', readCount, 100)
+  .action(async (options) => (await import('./bench/costs.ts')).measureCosts(options));
+program
   .command('hanging')
   .description(
     'Simulate a function of which one upstream hangs. Prints the share of healthy calls that find no free environment in each minute, with and without the bound on slow calls',

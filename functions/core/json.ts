@@ -52,10 +52,7 @@ export function parseJson(text: string, { isExact = false, maxDepth = 32 }: { is
  * nesting and escaped lone surrogates are checked here. False proves nothing.
  */
 const isWrittenAlike = (value: JsonValue, text: string, maxDepth: number): boolean =>
-  !text.includes('"__proto__"') &&
-  !/\\u[dD][89a-fA-F]/.test(text) &&
-  !isDeeper(value, maxDepth) &&
-  JSON.stringify(value) === text;
+  !text.includes('"__proto__"') && !/\\u[dD][89a-fA-F]/.test(text) && !isDeeper(value, maxDepth) && JSON.stringify(value) === text;
 
 const isDeeper = (value: JsonValue, levels: number): boolean =>
   typeof value === 'object' && value !== null && (levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1)));

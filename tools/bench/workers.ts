@@ -66,14 +66,15 @@ export const runAlone = ({ folder, environment }: Bundled, task: HostTask, optio
 export interface BenchedRequest {
   method: string;
   path: string;
+  query?: string;
   baseUrl: string;
   pathParameters?: Record<string, string>;
   headers?: Record<string, string>;
   body?: string;
 }
 
-export function benchEvent({ method, path, baseUrl, pathParameters = {}, headers = {}, body = '' }: BenchedRequest) {
-  const sent = { method, path, query: '', headers: Object.entries(headers), sourceIp: '127.0.0.1' };
+export function benchEvent({ method, path, query = '', baseUrl, pathParameters = {}, headers = {}, body = '' }: BenchedRequest) {
+  const sent = { method, path, query, headers: Object.entries(headers), sourceIp: '127.0.0.1' };
   const received = { requestId: 'bench', domainName: new URL(baseUrl).host, startedMs: Date.now() };
   return toProxyEvent({ ...sent, ...received }, { resource: { path }, pathParameters }, Buffer.from(body));
 }
