@@ -32,6 +32,20 @@ export const headerValue = z
   .max(4096)
   .regex(/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/, 'must be visible ASCII characters and spaces between them');
 
+/** Fields of answers that carry credentials, control the connection, describe the content as sent, or have the name of one that the gate adds. */
+const withheld =
+  /^(set-cookie2?|authorization|(www|proxy)-authenticate|(proxy-)?authentication-info|connection|keep-alive|te|trailer|transfer-encoding|upgrade|proxy-.*|content-(type|length|encoding)|status|cut)$/;
+
+/** A header field of answers that callers may get as `Upstream-<name>`. */
+export const answerHeaderName = z
+  .string()
+  .max(100)
+  .regex(/^[\w-]+$/, 'must be the name of a header field, for example X-Total-Count')
+  .refine(
+    (name) => !withheld.test(name.toLowerCase()),
+    'must not be a header field that carries credentials, or that the gate reads itself',
+  );
+
 /** Named values whose names no server could confuse. */
 export const namedValues = <Name extends z.ZodType<string>>(name: Name, value: z.ZodType<string>, fold: (name: string) => string) =>
   z.record(z.string(), value).superRefine((given, context) => {

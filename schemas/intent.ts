@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { answerHeaderName } from './header.ts';
 import { digestIntent, intentDigest } from './intent-digest.ts';
 import { intentUid, splitIntentUid } from './intent-uid.ts';
 import { jsonPointers } from './json-pointer.ts';
@@ -9,6 +10,8 @@ import { description, name } from './text.ts';
 
 export const methods = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH'] as const;
 
+export const maxResponseHeaders = 50;
+
 /** The target of an intent's calls. The URL may contain RFC 6570 expressions, `{name}` and `{?name}`. */
 const endpoint = z.strictObject({
   url: z.string().min(1).max(2048),
@@ -18,6 +21,13 @@ const endpoint = z.strictObject({
     .nullable()
     .optional()
     .describe('the input parameter that forms the whole body, or null for no body; the other parameters then go into the query'),
+  response_headers: z
+    .array(answerHeaderName)
+    .max(maxResponseHeaders)
+    .optional()
+    .describe(
+      "header fields of the service's answer that agents get as Upstream-<name>, besides Location, Link, ETag and Operation-Location",
+    ),
 });
 
 export type IntentEndpoint = z.infer<typeof endpoint>;

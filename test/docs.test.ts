@@ -79,9 +79,10 @@ const queryOf = (members: string, declared?: Partial<Parameter>): string => urlO
 
 /** What an upstream's refusal comes to. */
 function refusalOf(status: number): string {
-  const answer = { status, url: 'https://service.example/', body: Buffer.from(''), redactor: openRedactor(undefined), durationMs: 1 };
+  const url = 'https://service.example/';
+  const answer = { status, headers: {}, url, body: Buffer.from(''), redactor: openRedactor(undefined), durationMs: 1 };
   try {
-    mapAnswer(answer, { output_parameters: [] });
+    mapAnswer(answer, { output_parameters: [], endpoint: { url, method: 'GET', content_type: 'application/json' } });
   } catch (error) {
     const { status: own, code } = error as { status: number; code: string };
     return `${own} \`${code}\``;

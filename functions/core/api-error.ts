@@ -42,8 +42,8 @@ export class ApiError extends Error {
     return this.with({ headers: { ...headers, ...this.headers } });
   }
 
-  with(changes: Pick<ApiErrorOptions, 'details' | 'headers'>): ApiError {
-    const { code, message, status, details, headers, cause, fault } = this;
+  with({ message = this.message, ...changes }: Pick<ApiErrorOptions, 'details' | 'headers'> & { message?: string }): ApiError {
+    const { code, status, details, headers, cause, fault } = this;
     return new ApiError(code, message, { status, details, headers, cause, fault, ...changes });
   }
 }

@@ -85,5 +85,6 @@ export const answerFrom = (url: string, body = '{"name":"France"}') => ({
   url,
   body: Buffer.from(body),
   redactor: openRedactor(undefined),
+  headers: {},
   durationMs: 1,
 });

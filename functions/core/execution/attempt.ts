@@ -8,7 +8,7 @@ import { type ApiResponse, ok } from '../http/response.ts';
 import { bounded } from '../invocation.ts';
 import { judgedAgent } from '../pat/holder.ts';
 import { mapAnswer, refuseMismatch } from '../relay/answer.ts';
-import { describeIssues } from '../relay/answer-headers.ts';
+import { describeHead, describeIssues } from '../relay/answer-headers.ts';
 import type { ConnectedCall, Relay, Resend, UpstreamAnswer } from '../relay/call.ts';
 import { CallFailed } from '../relay/call-failure.ts';
 import { carriesCredential } from '../relay/credential.ts';
@@ -113,10 +113,11 @@ function toResponse(answer: UpstreamAnswer, { intent }: ResolvedCall, logLine: L
   logLine.note({ upstream_status: answer.status, upstream_ms: Math.round(answer.durationMs), answer_bytes: answer.body.length });
   try {
     const { body, issues } = mapAnswer(answer, intent);
-    if (issues.length === 0) return ok(body);
+    const head = describeHead(answer, intent);
+    if (issues.length === 0) return ok(body, head);
     logLine.note({ drift: true });
     if (intent.strict) throw refuseMismatch(answer, issues, intent);
-    return ok(body, describeIssues(issues));
+    return ok(body, { ...head, ...describeIssues(issues) });
   } finally {
     if (answer.redactor.hasFound) logLine.note({ credential_echoed: true });
   }

@@ -1,10 +1,9 @@
 import { executionRequest } from '../../../schemas/execution.ts';
-import type { Intent } from '../../../schemas/intent.ts';
 import { ApiError } from '../api-error.ts';
 import type { ApiResponse } from '../http/response.ts';
 import { type JsonObject, parseWithNulls } from '../json.ts';
 import type { LiveIntent } from '../registry/live-intents.ts';
-import { describeCut } from '../relay/answer-headers.ts';
+import { describeCut, type Head, narrowHead } from '../relay/answer-headers.ts';
 import { cutAnswer } from '../relay/cut.ts';
 import { narrowRefusal, selectAllowed, selectFields } from '../relay/select-fields.ts';
 import type { DeferredContent } from './deferred-call-store.ts';
@@ -13,7 +12,7 @@ import type { Outcome } from './outcome.ts';
 import type { ResolvedCall } from './resolve.ts';
 
 /** What of an answer its caller gets. */
-type Selection = Pick<ResolvedCall, 'fields' | 'maxBytes'> & { intent: Pick<Intent, 'fields'> };
+type Selection = Pick<ResolvedCall, 'fields' | 'maxBytes'> & { intent: Head };
 
 /** Narrows an outcome to the fields that the intent allows and its caller requested. A stored outcome may contain more than is allowed today. */
 export function narrowOutcome({ intent, fields, maxBytes }: Selection, outcome: Outcome): Outcome {
@@ -21,7 +20,7 @@ export function narrowOutcome({ intent, fields, maxBytes }: Selection, outcome: 
   if (outcome.status === 202) return outcome;
   const allowed = selectAllowed(outcome.body as JsonObject, intent);
   const { body, cut } = cutAnswer(selectFields(allowed, fields) as JsonObject, maxBytes);
-  return { ...outcome, body, headers: { ...outcome.headers, ...(cut && describeCut(cut)) } };
+  return { ...outcome, body, headers: { ...narrowHead(outcome.headers ?? {}, intent), ...(cut && describeCut(cut)) } };
 }
 
 /** @throws ApiError the refusal, narrowed in the same way */
@@ -41,6 +40,14 @@ export function narrowStored(outcome: Outcome, { body }: Pick<DeferredContent, '
 
 const answerHeaders = ['Answer-Issues', 'Answer-Cut', 'Execution-Receipt', 'Execution-Receipt-Salts'];
 
+const select = (headers: Record<string, string>, isSelected: (name: string) => boolean): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => isSelected(name)));
+
+/** The headers of an answer that come from the service: its status and header fields. */
+export const headOf = (headers: Record<string, string>): Record<string, string> => select(headers, (name) => name.startsWith('Upstream-'));
+
 /** The headers of an outcome that describe its body. */
-export const answerHeadersOf = ({ headers = {} }: Outcome): Record<string, string> =>
-  Object.fromEntries(answerHeaders.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]]])));
+export const answerHeadersOf = ({ headers = {} }: Outcome): Record<string, string> => ({
+  ...headOf(headers),
+  ...select(headers, (name) => answerHeaders.includes(name)),
+});

@@ -39,5 +39,6 @@ export const corsHeaders =
     response.headers = { ...response.headers, ...(!isOpen && { Vary: [response.headers?.Vary, 'Origin'].filter(Boolean).join(', ') }) };
     if (!isOpen && (origin === undefined || !origins.includes(origin))) return;
     response.headers['Access-Control-Allow-Origin'] = isOpen ? '*' : (origin ?? '');
-    response.headers['Access-Control-Expose-Headers'] = exposedHeaders.join(', ');
+    const ofService = Object.keys(response.headers).filter((name) => name.startsWith('Upstream-'));
+    response.headers['Access-Control-Expose-Headers'] = [...exposedHeaders, ...ofService].join(', ');
   };

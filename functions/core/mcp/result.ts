@@ -1,6 +1,7 @@
 import type { Issue } from '../../../schemas/errors.ts';
 import { escapeHiddenInJson } from '../../../schemas/text.ts';
 import type { ApiError } from '../api-error.ts';
+import { headOf } from '../execution/narrow.ts';
 import { nextCall } from './next-call.ts';
 import type { ToolOutput } from './tool.ts';
 import { inToolTerms } from './tool-terms.ts';
@@ -10,8 +11,12 @@ export function describeOutput({ data, text = escapeHiddenInJson(JSON.stringify(
   const content = [text, ...remarks].map((one) => ({ type: 'text', text: one }));
   // the receipt is for programs, not for models
   const { 'Execution-Receipt': receipt, 'Execution-Receipt-Salts': salts } = headers;
-  const meta = receipt && { _meta: { 'intent-gate/execution-receipt': receipt, 'intent-gate/execution-receipt-salts': salts } };
-  return { content, structuredContent: data, isError: false, ...meta };
+  const upstream = headOf(headers);
+  const meta = {
+    ...(receipt && { 'intent-gate/execution-receipt': receipt, 'intent-gate/execution-receipt-salts': salts }),
+    ...(upstream['Upstream-Status'] && { 'intent-gate/upstream': upstream }),
+  };
+  return { content, structuredContent: data, isError: false, ...(Object.keys(meta).length > 0 && { _meta: meta }) };
 }
 
 /** A refusal in the terms of the tools, with what to do next. */
@@ -36,8 +41,13 @@ function describeDetails({ details }: ApiError): Record<string, unknown> {
   return { ...(issues && { issues: issues.map(({ path, problem }) => ({ path, problem: inToolTerms(problem) })) }), ...others };
 }
 
-export function remarksOn({ 'Answer-Issues': issues, 'Answer-Cut': cut }: Record<string, string> = {}): string[] {
+export function remarksOn(headers: Record<string, string> = {}): string[] {
+  const { 'Answer-Issues': issues, 'Answer-Cut': cut } = headers;
+  const { 'Upstream-Status': status = '200', ...fields } = headOf(headers);
   return [
+    ...(status !== '200' || Object.keys(fields).length > 0
+      ? [`Status and header fields of the service's answer: ${JSON.stringify({ 'Upstream-Status': status, ...fields })}`]
+      : []),
     ...(issues ? [`The call was executed, but its answer does not match output_parameters at ${issues}.`] : []),
     ...(cut
       ? [`The answer was longer than max_bytes and was cut (${cut}). Ask for less with fields, or for more with a larger max_bytes.`]

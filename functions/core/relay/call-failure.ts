@@ -51,7 +51,6 @@ const failures: Record<CallFailure, FailureRule> = {
     ),
   },
   broken_answer: { ...answered, ...permanent(`The intent's endpoint closed the connection, or did not answer in HTTP. ${mayHaveActed}`) },
-  encoded_answer: { ...answered, ...permanent(`The intent's endpoint answered in an unsupported content coding. ${mayHaveActed}`) },
   answer_too_large: {
     ...answered,
     ...permanent(`The intent's endpoint answered with more than 1048576 bytes, or more than 16384 bytes of headers. ${mayHaveActed}`),

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { type Credential, type Credentials, type CredentialValues, credentialsFromEnvironment } from '../credentials/credentials.ts';
 import { bounded, currentSignal } from '../invocation.ts';
 import { type Breaker, openBreaker } from './breaker.ts';
@@ -14,12 +15,8 @@ import type { UpstreamCall } from './request.ts';
 
 export interface UpstreamAnswer {
   status: number;
-  /** as sent */
-  retryAfter?: string;
-  /** as sent */
-  contentType?: string;
-  /** as sent */
-  location?: string;
+  /** as sent, with one character per byte */
+  headers: IncomingHttpHeaders;
   /** without the credential */
   url: string;
   body: Buffer;
@@ -157,16 +154,10 @@ export function openRelay({
 
     function accept(answer: HttpAnswer, values: CredentialValues | undefined): UpstreamAnswer {
       breaker.record(host, true);
-      const { 'retry-after': retryAfter, 'content-type': contentType, location } = answer.headers;
       const isByNext = answer.status !== 401 && values !== undefined && values === credential?.next;
       return {
-        status: answer.status,
+        ...answer,
         url: call.request.url,
-        body: answer.body,
-        ...(answer.unusable !== undefined && { unusable: answer.unusable }),
-        ...(retryAfter !== undefined && { retryAfter }),
-        ...(contentType !== undefined && { contentType }),
-        ...(location !== undefined && { location }),
         redactor: openRedactor(credential),
         ...(isByNext && { isByNext }),
         durationMs: connectedMs + performance.now() - (sentMs ?? performance.now()),

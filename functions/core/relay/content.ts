@@ -20,19 +20,21 @@ const maxDepth = 200;
 const careless = ['text/plain', 'text/html'];
 
 /**
- * Reads the content of an answer. JSON is parsed as strictly as in requests; ambiguous JSON stays a text. Content without a type is JSON or text
- * if it can be parsed as such.
+ * Reads the content of an answer. JSON is parsed as strictly as in requests; ambiguous JSON stays a text. It is UTF-8 whatever its charset says
+ * (RFC 8259 section 11), unless it is not valid as such. Content without a type is JSON or text if it can be parsed as such.
  * @param field - `Content-Type`, already redacted
  * @param outputs - output parameters of the intent; if they include `content_type`, plain text and HTML are not parsed as JSON
  */
 export function readContent(bytes: Buffer, field: string | undefined, outputs: readonly Parameter[]): Content {
   if (bytes.length === 0) return { kind: 'none' };
   const mediaType = essenceOf(field);
-  const text = decodeText(bytes, field);
+  const declared = decodeText(bytes, charsetOf(field));
+  const utf8 = charsetOf(field) === 'utf-8' ? declared : decodeText(bytes, 'utf-8');
   const isJson = mediaType === undefined || isJsonContent(mediaType);
   const isCareless = mediaType !== undefined && careless.includes(mediaType) && !outputs.some(({ name }) => name === 'content_type');
-  const value = text !== undefined && (isJson || isCareless) ? readJson(text) : undefined;
+  const value = isJson || isCareless ? readJson(new Set([utf8, declared])) : undefined;
   if (value !== undefined && (isJson || (typeof value === 'object' && value !== null))) return { kind: 'json', value };
+  const text = isJson && isPrintable(utf8) ? utf8 : declared;
   const isText = mediaType === undefined ? isPrintable(text) : isJson || isTextType(mediaType);
   if (text === undefined || !isText || bytes.length > maxTextBytes) {
     return { kind: 'bytes', bytes, mediaType: mediaType ?? 'application/octet-stream' };
@@ -40,9 +42,17 @@ export function readContent(bytes: Buffer, field: string | undefined, outputs: r
   return { kind: 'text', text, mediaType: mediaType ?? 'text/plain', isBrokenJson: isJson && mediaType !== undefined };
 }
 
-/** Decodes text in its declared encoding or UTF-8; undefined if that fails. */
-function decodeText(bytes: Buffer, field = ''): string | undefined {
-  const [, charset = 'utf-8'] = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(field) ?? [];
+/** The declared encoding if it is a known one, else UTF-8. */
+function charsetOf(field = ''): string {
+  const [, charset = 'utf-8'] = /;\s*charset\s*=\s*["']?([^\s;"']+)/i.exec(field) ?? [];
+  try {
+    return new TextDecoder(charset).encoding;
+  } catch {
+    return 'utf-8';
+  }
+}
+
+function decodeText(bytes: Buffer, charset: string): string | undefined {
   try {
     return new TextDecoder(charset, { fatal: true }).decode(bytes);
   } catch {
@@ -50,12 +60,14 @@ function decodeText(bytes: Buffer, field = ''): string | undefined {
   }
 }
 
-function readJson(text: string): JsonValue | undefined {
-  try {
-    return parseJson(text, { isExact: true, maxDepth });
-  } catch {
-    return undefined;
+/** The first text that is JSON, parsed. */
+function readJson(texts: Iterable<string | undefined>): JsonValue | undefined {
+  for (const text of texts) {
+    try {
+      if (text !== undefined) return parseJson(text, { isExact: true, maxDepth });
+    } catch {}
   }
+  return undefined;
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what tells bytes from text

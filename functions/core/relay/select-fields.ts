@@ -29,10 +29,14 @@ export function narrowShownBody<T extends { upstream_body?: unknown }>(details: 
   return (isNothing ? others : { ...others, upstream_body: selected }) as T;
 }
 
+/** Ends the message of a refusal that has an `upstream_body`. */
+export const saysWhy = ' details.upstream_body says why.';
+
 /** Applies {@link narrowShownBody} to a refusal. A scalar body is removed, because no pointer leads into it. */
 export function narrowRefusal(error: ApiError, intent: Pick<Intent, 'fields'>): ApiError {
   const details: Record<string, unknown> = narrowShownBody(error.details, intent);
-  return details === error.details ? error : error.with({ details });
+  if (details === error.details) return error;
+  return error.with({ details, ...(details.upstream_body === undefined && { message: error.message.replace(saysWhy, '') }) });
 }
 
 /** Pointers as a tree of segments, so that an answer is walked once, whatever their number. */
