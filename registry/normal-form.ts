@@ -26,6 +26,7 @@ export const normalizeIntent = (given: IntentInput | FullIntent): IntentInput =>
     url: given.endpoint.url,
     content_type: given.endpoint.content_type,
     ...(given.endpoint.body !== undefined && { body: given.endpoint.body }),
+    ...(given.endpoint.response_headers?.length && { response_headers: given.endpoint.response_headers }),
   },
   input_parameters: given.input_parameters.map(normalizeParameter),
   output_parameters: given.output_parameters.map(normalizeParameter),

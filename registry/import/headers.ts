@@ -82,7 +82,8 @@ export function findFixedHeaders(
   return fixed;
 }
 
-const isCredential = (name: string, { header }: CredentialNames): boolean => header.has(name) || credentialHeader.test(name);
+/** @param name - in lower case */
+export const isCredential = (name: string, { header }: CredentialNames): boolean => header.has(name) || credentialHeader.test(name);
 const isHandled = (name: string, credentials: CredentialNames): boolean =>
   suppliedHeaders.includes(name) || !mayBeField(name) || name === 'idempotency-key' || isCredential(name, credentials);
 

@@ -1,8 +1,12 @@
 import { isJsonType } from '../../functions/core/relay/endpoint.ts';
 import { essenceOf, isTextType } from '../../functions/core/relay/media-type.ts';
+import { answerHeaderName } from '../../schemas/header.ts';
+import { maxResponseHeaders } from '../../schemas/intent.ts';
 import type { Parameter } from '../../schemas/parameter.ts';
 import { type Facts, oneOf } from './facts.ts';
-import { type AddNote, pathOf } from './node.ts';
+import { isCredential } from './headers.ts';
+import type { RequestContext } from './inputs.ts';
+import { type AddNote, node, pathOf } from './node.ts';
 import { type Operation, type Reading, readForms, readSuccesses } from './operation.ts';
 import { keepMost, makeParameter } from './parameter.ts';
 
@@ -20,6 +24,17 @@ export function makeOutputs({ node: operation }: Operation, { readSchema, addNot
   const isAlwaysThere = answers.every((answer) => answer.some(({ mediaType }) => isJson(mediaType)));
   const facts = oneOf(usable.map(({ schema }) => readSchema(schema)));
   return describe(facts, isAlwaysThere, pathOf(usable[0]?.schema) || pathOf(operation), addNote);
+}
+
+/** The header fields that success responses declare. OpenAPI says that `Content-Type` is ignored; agents do not get credentials. */
+export function readResponseHeaders({ node: operation }: Operation, { headers: { credentials }, addNote }: RequestContext): string[] {
+  const declared = readSuccesses(operation).flatMap(([, { headers }]) => Object.keys(node(headers)));
+  const names = [...new Map(declared.map((name) => [name.toLowerCase(), name]))].filter(([lower]) => lower !== 'content-type');
+  const fit = names.filter(([lower]) => answerHeaderName.safeParse(lower).success && !isCredential(lower, credentials));
+  const kept = fit.slice(0, maxResponseHeaders).map(([, name]) => name);
+  const dropped = names.map(([, name]) => name).filter((name) => !kept.includes(name));
+  if (dropped.length > 0) addNote(pathOf(operation), `agents do not get these header fields of the answer: ${dropped.join(', ')}`);
+  return kept;
 }
 
 /** Describes responses that are not JSON. Text too long for `value` is returned as `base64`, so neither is required. */

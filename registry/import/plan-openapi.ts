@@ -10,7 +10,7 @@ import { noteForeignMembers, noteMisplaced } from './misplaced.ts';
 import { digest, isNamespace, majorVersion, makePathSlug, makeSlug, readTitle } from './naming.ts';
 import { type AddNote, isNode, list, type Node, type Note, node, pathOf, resolve, rootOf, text, texts, Unfit, written } from './node.ts';
 import type { Operation } from './operation.ts';
-import { makeOutputs } from './outputs.ts';
+import { makeOutputs, readResponseHeaders } from './outputs.ts';
 import { writePlaces } from './places.ts';
 import { checkPlanned, distinct, type ImportOptions, type ImportPlan, planOne, type Skipped } from './plan.ts';
 import { openSchemaReader } from './schema.ts';
@@ -248,6 +248,7 @@ function makeIntent(uid: string, server: string, operation: Operation, options: 
     fitName(nameAction({ method, path, operationId: text(given.operationId), hasPatch }), source, addNote) ??
     path;
   const description = fitDescription(text(given.description) ?? text(given.summary), source, addNote) ?? name;
+  const responseHeaders = readResponseHeaders(operation, context);
   const isDeprecated = given.deprecated === true && options.keepDeprecated !== true;
   if (isDeprecated)
     addNote(
@@ -266,6 +267,7 @@ function makeIntent(uid: string, server: string, operation: Operation, options: 
       method,
       content_type: contentType,
       ...(body !== undefined && { body }),
+      ...(responseHeaders.length > 0 && { response_headers: responseHeaders }),
     },
     ...(tags.length > 0 && { tags }),
     // if the document sets it, true or false, it overrides the record

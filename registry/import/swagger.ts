@@ -15,9 +15,9 @@ export function readServers(root: Node, parent: Node = root): { url: string }[] 
 export function modernize({ node: operation, pathItem, ...named }: Operation, root: Node): Operation {
   const parameters = readParameters(pathItem, operation).map(modernizeParameter);
   const produces = inherit('produces', operation, root, 'application/json');
-  const responses = readSuccesses(operation).map(([status, { schema, [source]: at }]) => [
+  const responses = readSuccesses(operation).map(([status, { schema, headers, [source]: at }]) => [
     status,
-    { [source]: at, ...(schema !== undefined && { content: contentOf(produces, { schema }) }) },
+    { [source]: at, headers, ...(schema !== undefined && { content: contentOf(produces, { schema }) }) },
   ]);
   const modern = {
     ...operation,

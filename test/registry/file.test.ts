@@ -130,6 +130,19 @@ describe('a registry file', () => {
     expect(Object.keys({ ...full, version: 'v1' }).sort()).toEqual(Object.keys(intentInput.shape).sort());
   });
 
+  test('has every member of an endpoint', () => {
+    const endpoint = {
+      method: 'POST',
+      url: 'https://a.example',
+      content_type: 'application/json',
+      body: 'a',
+      response_headers: ['ETag'],
+    } as const;
+    const normal = normalizeIntent(intent('a:b:v1', { endpoint: { ...endpoint, response_headers: ['ETag'] } }));
+    expect(normal.endpoint).toEqual(endpoint);
+    expect(Object.keys(normal.endpoint).sort()).toEqual(Object.keys(intentInput.shape.endpoint.options[1].shape).sort());
+  });
+
   test('contains a uid only once', () => {
     const file = {
       registry: 1,

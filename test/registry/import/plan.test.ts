@@ -500,6 +500,53 @@ describe('headers', () => {
   });
 });
 
+describe('header fields of answers', () => {
+  const apiKey = { securitySchemes: { key: { type: 'apiKey', in: 'header', name: 'X-Door' } } };
+  const note = (names: string) => [{ path: '/paths/~1things/post', note: `agents do not get these header fields of the answer: ${names}` }];
+  const named = Array.from({ length: 52 }, (_, at) => `X-${at}`);
+
+  test.each<[string, responses: Record<string, string[]>, names: string[] | undefined, notes?: object[]]>([
+    ['of every success response', { 200: ['X-Total-Count'], 201: ['Location', 'ETag'] }, ['X-Total-Count', 'Location', 'ETag']],
+    ['of a range', { '2XX': ['Link'] }, ['Link']],
+    ['of the default response if there is no other', { default: ['X-Next-Page-Token'] }, ['X-Next-Page-Token']],
+    ['not of refusals', { 200: [], 404: ['X-Reason'], default: ['X-Any'] }, undefined],
+    ['once, whatever their case', { 200: ['etag'], 201: ['ETag'] }, ['ETag']],
+    ['without Content-Type, which OpenAPI ignores', { 200: ['Content-Type', 'Content-Disposition'] }, ['Content-Disposition']],
+    [
+      'without credentials',
+      { 200: ['Set-Cookie', 'X-Auth-Token', 'x-door', 'X-Left'] },
+      ['X-Left'],
+      note('Set-Cookie, X-Auth-Token, x-door'),
+    ],
+    ['without those of the connection', { 200: ['Transfer-Encoding', 'Keep-Alive'] }, undefined, note('Transfer-Encoding, Keep-Alive')],
+    ['without one that the gate adds', { 200: ['Status', 'X-A'] }, ['X-A'], note('Status')],
+    ['without what is no name', { 200: ['X A', 'größe', 'X-A'] }, ['X-A'], note('X A, größe')],
+    ['at most fifty', { 200: named }, named.slice(0, 50), note('X-50, X-51')],
+  ])('are recorded: %s', (_, given, names, notes = []) => {
+    const responses = Object.fromEntries(
+      Object.entries(given).map(([status, fields]) => [
+        status,
+        { description: 'Done', headers: Object.fromEntries(fields.map((name) => [name, { schema: text }])) },
+      ]),
+    );
+    const planned = planOperation({ responses }, {}, apiKey);
+    expect(planned.intents[0]?.endpoint.response_headers).toEqual(names);
+    expect(planned.notes).toEqual(notes);
+  });
+
+  test('of Swagger 2.0, and of a response that is a reference', () => {
+    const responses = { 201: { $ref: '#/responses/Made' } };
+    const { intents } = plan({
+      swagger: '2.0',
+      info: { title: 'Things', version: '1' },
+      host: 'things.example',
+      paths: { '/things': { post: { operationId: 'make', responses } } },
+      responses: { Made: { description: 'Made', headers: { Location: { type: 'string' } } } },
+    });
+    expect(intents.map(({ endpoint }) => endpoint.response_headers)).toEqual([['Location']]);
+  });
+});
+
 test('an operation that is a reference is resolved', () => {
   const act = { get: operation({ summary: 'Do it', parameters: [query('a')] }) };
   const item = { $ref: '#/components/pathItems/Act', post: { $ref: '#/x-operations/act' } };
