@@ -12,6 +12,7 @@ import { openRedactor } from '../functions/core/relay/redact.ts';
 import { buildRequest } from '../functions/core/relay/request.ts';
 import { readTrace, withinTrace } from '../functions/core/trace.ts';
 import { endpoints } from '../lib/endpoints.ts';
+import { responseHeaders } from '../lib/openapi/headers.ts';
 import { describeSettings } from '../lib/settings.ts';
 import { exitCodes } from '../registry/failure.ts';
 import { executionState } from '../schemas/deferred.ts';
@@ -235,6 +236,10 @@ const checks: Record<string, ((table: Table) => void) | string> = {
         .map((name) => name.toLowerCase())
         .sort(),
     ).toEqual(listHeaders().sort()),
+  'response header | value': (table) =>
+    expect(firstCells(table).flatMap(codeIn).sort()).toEqual(
+      ['Upstream-<name>', ...Object.keys(responseHeaders).filter((name) => name.startsWith('Upstream-'))].sort(),
+    ),
   'upstream | agent': ({ rows }) => {
     for (const [statuses = '', refusal = ''] of rows)
       for (const [status] of statuses.matchAll(/\d\d\d|\dxx/g)) {

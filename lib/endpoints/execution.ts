@@ -30,6 +30,16 @@ export const deferredCalling = {
   receipts: 'give',
 } as const satisfies Needs;
 
+/** The head of the service's answer. */
+const ofService = [
+  'Upstream-Status',
+  'Upstream-Location',
+  'Upstream-Link',
+  'Upstream-ETag',
+  'Upstream-Operation-Location',
+  'Upstream-Cut',
+] as const;
+
 export const execution = {
   'execute-intent': {
     row: 3,
@@ -66,6 +76,7 @@ export const execution = {
         'RateLimit-Policy',
         'Answer-Issues',
         'Answer-Cut',
+        ...ofService,
         'Budget-Warning',
         'Execution-Id',
         'Idempotent-Replayed',
@@ -137,7 +148,7 @@ export const execution = {
     credential: 'pat',
     requestHeaders: ['DPoP'],
     answer: executionState,
-    headers: ['Answer-Issues', 'Answer-Cut', 'Execution-Receipt', 'Execution-Receipt-Salts'],
+    headers: ['Answer-Issues', 'Answer-Cut', ...ofService, 'Execution-Receipt', 'Execution-Receipt-Salts'],
     needs: {
       table: {
         execution: ['get'],

@@ -51,7 +51,7 @@ export const intents = {
     path: '/api/services/{service_id}/intents',
     summary: 'Create an intent',
     description:
-      '`endpoint` is an address, called by POST with a JSON body, or an object with `url`, `method`, `content_type` and `body`. Input parameters fill RFC 6570 placeholders in the address, such as `{name}` and `{?name}`. The others go into the query for GET and DELETE, else into the body, unless they have `in: query` or `in: body`; inputs with `in: header` become header fields. If `body` names a parameter, its value is the whole body; if it is null, there is no body. The others then go into the query.',
+      '`endpoint` is an address, called by POST with a JSON body, or an object with `url`, `method`, `content_type`, `body` and `response_headers`. Input parameters fill RFC 6570 placeholders in the address, such as `{name}` and `{?name}`. The others go into the query for GET and DELETE, else into the body, unless they have `in: query` or `in: body`; inputs with `in: header` become header fields. If `body` names a parameter, its value is the whole body; if it is null, there is no body. The others then go into the query.',
     credential: 'admin',
     success: 201,
     body: intentInput,

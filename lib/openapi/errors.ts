@@ -20,6 +20,9 @@ const headersOf: Partial<Record<ErrorCode, string[]>> = {
   CONFLICT: ['Retry-After'],
   TOO_MANY_REQUESTS: ['Retry-After'],
   SERVICE_UNAVAILABLE: ['Retry-After'],
+  INTENT_EXECUTION_FAILED: ['Retry-After'],
+  INTENT_NOT_SUPPORTED: ['Retry-After'],
+  INTENT_DEPRECATED: ['Retry-After'],
 };
 
 const example = (code: ErrorCode, protocol: string) => {

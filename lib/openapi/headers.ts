@@ -5,6 +5,10 @@ const seconds: JsonSchema = { type: 'integer', minimum: 0 };
 
 const header = (description: string, schema: JsonSchema = text) => ({ description, schema });
 
+const ofService = header(
+  "this header field of the service's answer; `response_headers` of the intent names further ones. Each has at most 1 KB, all together 4 KB",
+);
+
 export const responseHeaders = {
   'X-Request-Id': header('identifies this request in the logs; equals `details.request_id` of an error'),
   ETag: header('the revision of the content, for `If-None-Match` and `If-Match`'),
@@ -26,6 +30,12 @@ export const responseHeaders = {
   'Answer-Cut': header(
     'only if the answer was truncated to `max_bytes`; `at`: JSON pointer to the first omitted item or member, or to the truncated string, `total`: total number of items, members or characters',
   ),
+  'Upstream-Status': header("the status of the service's answer", { type: 'integer' }),
+  'Upstream-Location': ofService,
+  'Upstream-Link': ofService,
+  'Upstream-ETag': ofService,
+  'Upstream-Operation-Location': ofService,
+  'Upstream-Cut': header('names of header fields that were left out, or shortened in the case of `Link`, because they are too long'),
   'Execution-Id': header('identifies this execution, for the agent and for the operators of the upstream'),
   'Execution-Receipt': header('a receipt for the execution: a compact JWS, added to the log at `/log` within five minutes'),
   'Execution-Receipt-Salts': header(
