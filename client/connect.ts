@@ -1,5 +1,5 @@
 import { readAddress } from './address.ts';
-import { noteIssues } from './answer-issues.ts';
+import { noteHeaders } from './answer-issues.ts';
 import { Deferred, Refusal, UnexpectedAnswer } from './errors.ts';
 import { type Exchange, openHttp, pause, readFailure, type SendOptions } from './http.ts';
 import { parseJson } from './json.ts';
@@ -9,7 +9,7 @@ import { type AgreementStore, type OnPolicy, openPats, type Pat } from './pats.t
 import { noteReceipt } from './receipts.ts';
 import type { ExecutionState, FullIntent, IntentPage, PendingExecution, SearchQuery } from './types.ts';
 
-export { issuesOf } from './answer-issues.ts';
+export { issuesOf, type Upstream, upstreamOf } from './answer-issues.ts';
 export {
   type ClientErrorCode,
   Deferred,
@@ -125,7 +125,7 @@ export interface Cut {
 export interface IntentGate {
   search(query: string | SearchQuery, options?: CallOptions): Promise<IntentPage>;
   get(intentUid: string, options?: CallOptions): Promise<FullIntent>;
-  /** Executes an intent; accepts the policy and gets a PAT first if necessary. {@link issuesOf} lists mismatches in the answer, {@link receiptOf} returns its receipt. */
+  /** Executes an intent; accepts the policy and gets a PAT first if necessary. {@link issuesOf} lists mismatches in the answer, {@link upstreamOf} returns the service's status and header fields, {@link receiptOf} the receipt. */
   execute<const Uid extends IntentUid | (string & {}), Options extends ExecuteOptions = ExecuteOptions>(
     intent: KnownUid<Uid> | { intent_uid: Uid },
     parameters: ParametersOf<Uid>,
@@ -240,7 +240,7 @@ export async function connect(url: string, options: ConnectOptions): Promise<Int
       }
       const { status, body: answer, text, headers } = answered;
       if (status === 202) throw new Deferred(answer as PendingExecution, idempotencyKey);
-      return noteReceipt(noteIssues(parse(text), headers), answered, parameters) as never;
+      return noteReceipt(noteHeaders(parse(text), headers), answered, parameters) as never;
     },
 
     readExecution: async (execution, { signal } = {}) =>

@@ -219,9 +219,10 @@ function readLimits(headers: Headers): { name: string; pauseMs: number }[] {
 }
 
 /** Parses Retry-After (RFC 9110 section 10.2.3), which has seconds or a date. */
-function retryAfterMs(headers: Headers): number | undefined {
+function retryAfterMs(headers: Headers, { retry_after_seconds: seconds }: Record<string, unknown> = {}): number | undefined {
   const field = headers.get('retry-after');
-  if (field === null) return undefined;
+  // a deferred call has its outcome without headers
+  if (field === null) return typeof seconds === 'number' ? seconds * 1000 : undefined;
   if (/^\d+$/.test(field)) return Number(field) * 1000;
   const date = Date.parse(field);
   return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
@@ -239,7 +240,7 @@ export function readFailure(answer: Exchange): Refusal | UnexpectedAnswer {
     message: error.message,
     details,
     requestId: headers.get('x-request-id') ?? (typeof details.request_id === 'string' ? details.request_id : undefined),
-    retryAfterMs: retryAfterMs(headers),
+    retryAfterMs: retryAfterMs(headers, details),
   });
 }
 

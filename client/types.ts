@@ -34,7 +34,7 @@ export interface Intent {
 export interface FullIntent extends Omit<Intent, 'endpoint'> {
   intent_id: string;
   service_id: string;
-  endpoint: { url: string; method: string; content_type: string; body?: string | null };
+  endpoint: { url: string; method: string; content_type: string; body?: string | null; response_headers?: string[] };
   category?: string;
   version: string;
   deprecated: boolean;

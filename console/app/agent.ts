@@ -1,4 +1,4 @@
-import { connect, type IntentGate } from '../../client/connect.ts';
+import { connect, type IntentGate, type Upstream, upstreamOf } from '../../client/connect.ts';
 import { openIndexedDbKeyStore } from '../../client/indexed-db-key-store.ts';
 import { type ReceiptFile, receiptOf } from '../../client/receipts.ts';
 import type { PendingExecution } from '../../client/types.ts';
@@ -71,8 +71,8 @@ export async function runIntent(
   intentUid: string,
   parameters: object,
   onPending: (state: PendingExecution) => void,
-): Promise<{ answer: Record<string, unknown>; facts: ExecutionFacts; receipt: ReceiptFile | undefined }> {
+): Promise<{ answer: Record<string, unknown>; facts: ExecutionFacts; upstream: Upstream | undefined; receipt: ReceiptFile | undefined }> {
   const agent = await openAgent();
   const answer = await agent.execute(intentUid, parameters, { wait: onPending });
-  return { answer, facts, receipt: receiptOf(answer) };
+  return { answer, facts, upstream: upstreamOf(answer), receipt: receiptOf(answer) };
 }

@@ -65,7 +65,7 @@ export function describeFailure(error: unknown): string {
   if (error instanceof Refusal)
     return (error.message.split('\n', 1)[0] ?? '')
       .replace('with GET /api/intents/search', 'with the search')
-      .replace(' details.upstream_body says why, if the endpoint gave a reason.', '');
+      .replace(' details.upstream_body says why.', '');
   if (error instanceof IntentGateError && error.code === 'UNREACHABLE') return 'The gate does not answer. Nothing is lost: try again.';
   return error instanceof Error ? error.message : String(error);
 }

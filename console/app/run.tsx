@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import type { Upstream } from '../../client/connect.ts';
 import { PolicyDeclined, Refusal } from '../../client/errors.ts';
 import type { PendingExecution } from '../../client/types.ts';
 import type { Issue } from '../../schemas/errors.ts';
@@ -12,6 +13,7 @@ import { rememberCall } from './calls.tsx';
 import { Button, SubmitForm } from './components/controls.tsx';
 import { FoldedFields } from './components/fields.tsx';
 import { Failure, Skeleton, saidIn } from './components/states.tsx';
+import { Table } from './components/table.tsx';
 import { Part, Time } from './components/text.tsx';
 import { fieldsOf, readParameters, type Typed, typeValues } from './field-values.ts';
 import { describeFailure } from './gate.ts';
@@ -30,7 +32,14 @@ interface RunProps {
 type Outcome =
   | { state: 'idle' | 'declined' }
   | { state: 'running'; pending?: PendingExecution }
-  | { state: 'answered'; answer: Record<string, unknown>; facts: ExecutionFacts; hasReceipt: boolean; durationMs: number }
+  | {
+      state: 'answered';
+      answer: Record<string, unknown>;
+      facts: ExecutionFacts;
+      upstream: Upstream | undefined;
+      hasReceipt: boolean;
+      durationMs: number;
+    }
   | { state: 'failed'; error: unknown };
 
 /** A form for the intent's parameters, and the result of running it. */
@@ -57,9 +66,9 @@ export function Run({ intent, typed, onTyped, isRunnable, children }: RunProps) 
     const passed = () => Math.round(performance.now() - startedMs);
     try {
       const onPending = (pending: PendingExecution) => setOutcome({ state: 'running', pending });
-      const { answer, facts, receipt } = await runIntent(intent.intent_uid, read.values, onPending);
+      const { answer, facts, upstream, receipt } = await runIntent(intent.intent_uid, read.values, onPending);
       rememberCall({ ...call, durationMs: passed(), answer, executionId: facts.executionId, receipt });
-      setOutcome({ state: 'answered', answer, facts, hasReceipt: receipt !== undefined, durationMs: passed() });
+      setOutcome({ state: 'answered', answer, facts, upstream, hasReceipt: receipt !== undefined, durationMs: passed() });
     } catch (error) {
       if (error instanceof PolicyDeclined) {
         setOutcome({ state: 'declined' });
@@ -133,7 +142,7 @@ const Pending = ({ state }: { state: PendingExecution }) => (
 
 const withoutEmpty = (typed: Typed): Typed => Object.fromEntries(Object.entries(typed).filter(([, text]) => text !== ''));
 
-const Answered = ({ answer, facts, hasReceipt, durationMs }: Extract<Outcome, { state: 'answered' }>) => (
+const Answered = ({ answer, facts, upstream, hasReceipt, durationMs }: Extract<Outcome, { state: 'answered' }>) => (
   <>
     <h2>Answer</h2>
     <p class="quiet">
@@ -146,5 +155,8 @@ const Answered = ({ answer, facts, hasReceipt, durationMs }: Extract<Outcome, { 
       {hasReceipt && <a href={linkTo(['receipts', facts.executionId ?? ''])}>Verify the receipt</a>}
     </p>
     <Answer value={answer} />
+    {upstream && (
+      <Table label="Status and header fields of the service" rows={[['Status', String(upstream.status)], ...upstream.headers]} />
+    )}
   </>
 );

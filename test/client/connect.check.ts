@@ -15,6 +15,7 @@ import {
   Refusal,
   UnexpectedAnswer,
   Unreachable,
+  upstreamOf,
 } from '../../client/connect.ts';
 import { operator } from '../../functions/core/admin/admin.ts';
 import { baseUrl, type Gate, startGate } from '../support/gate.ts';
@@ -98,6 +99,18 @@ test('reports where an answer does not match the description of the intent', asy
     [],
     [],
   ]);
+});
+
+test('returns the status and header fields of the service', async () => {
+  const answer = (headers: Record<string, string>) => new Response('{}', { headers });
+  const head = { 'Upstream-Status': '201', 'Upstream-Location': '/a', 'upstream-x-total': '4', 'Upstream-Cut': 'Link' };
+  service.faults[executePath] = [answer(head), answer({ 'Upstream-Status': '200' }), answer({})];
+  const client = await open();
+  const heads = [await run(client), await run(client), await run(client)].map((one) => {
+    const upstream = upstreamOf(one);
+    return upstream && [upstream.status, Object.fromEntries(upstream.headers)];
+  });
+  expect(heads).toEqual([[201, { cut: 'Link', location: '/a', 'x-total': '4' }], [200, {}], undefined]);
 });
 
 test('asks once and gets one PAT for any number of concurrent calls', async () => {

@@ -45,6 +45,9 @@ class Service(BaseHTTPRequestHandler):
             return self.answer(200, policy)
         if self.path.startswith("/api/intents/search"):
             return self.answer(200, {"intents": [self.path], "pagination": {}})
+        if self.path.startswith("/api/executions/"):
+            error = {"code": "INTENT_EXECUTION_FAILED", "message": "m", "details": {"retry_after_seconds": 66}}
+            return self.answer(200, {"status": "done", "execution": self.path, "outcome": {"status": 502, "body": {"error": error}}})
         digest = "other" if words.get("lag", 0) > 0 else canonical_digest(policy)
         words["lag"] = words.get("lag", 0) - 1
         self.answer(200, {"policy": f"x:policy#sha-256={digest}", "sentences": [f"{len(policy['permission'])} permissions"]})
@@ -69,6 +72,10 @@ class Service(BaseHTTPRequestHandler):
             return self.answer(200, {"done": True}, RateLimit='"e:f:v1";r=0;t=600, "execute";r=9;t=30')
         if step == "drift":
             return self.answer(200, {"name": 1}, Answer_Issues="/name, /gr%C3%B6%C3%9Fe%2C%20%25, ...")
+        if step == "created":
+            return self.answer(200, {}, Upstream_Status="201", Upstream_Location="/a", upstream_x_total="4")
+        if step == "deferred":
+            return self.answer(202, {"status": "working", "execution": "http://127.0.0.1/api/executions/1"})
         if step == "numbers":
             bodies.append(sent)
             self.send_response(200)
@@ -170,6 +177,13 @@ try:
     exact.execute("a:b:v1", {})
 except intent_gate.Refusal as error:
     print("said:", str(error).split("\n"))
+
+script[:] = ["created", "ok", "deferred"]
+print("head:", *intent_gate.upstream_of(exact.execute("a:b:v1", {})), intent_gate.upstream_of(exact.execute("a:b:v1", {})))
+try:
+    exact.execute("a:b:v1", {}, wait=True)
+except intent_gate.Refusal as error:
+    print("failed later:", error.status, error.retry_after_seconds)
 
 script[:] = ["paused", "ok"]
 sent = len(seen)

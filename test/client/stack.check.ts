@@ -254,6 +254,8 @@ print(json.dumps([canonical_digest(value) for value in json.loads(sys.argv[1], p
       'refused: Refusal FORBIDDEN None',
       'numbers: 9007199254740993 1.10 5000 ": {"price": 1.10, "id": 9007199254740993}}',
       `said: ['INTENT_EXECUTION_FAILED: m', 'The service said: {"why":"no\\\\u001b[2J such zone"}']`,
+      "head: 201 {'location': '/a', 'x-total': '4'} None",
+      'failed later: 502 66',
       'paused: SERVICE_UNAVAILABLE: Paused. 1',
       'awaited: True True',
       'issues, awaited: /name /größe, % ...',

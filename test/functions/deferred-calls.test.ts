@@ -20,7 +20,7 @@ let steps: Action;
 let worker: (executionId: string) => Promise<void>;
 let agent: Agent;
 let pat: string;
-let answer: { status: number; body: string };
+let answer: { status: number; body: string; headers?: Record<string, string> };
 let number = 0;
 let delayMs = 0;
 let key: string;
@@ -29,7 +29,10 @@ const uid = () => `pay.example:refund-${number}:v1`;
 
 const { gate, upstream, serviceId, endpointAt } = await startExecuting(
   (_, response) =>
-    void setTimeout(() => response.writeHead(answer.status, { 'Content-Type': 'application/json' }).end(answer.body), delayMs),
+    void setTimeout(
+      () => response.writeHead(answer.status, { 'Content-Type': 'application/json', ...answer.headers }).end(answer.body),
+      delayMs,
+    ),
   { namespace: 'pay.example' },
 );
 const parts = openDeferredParts(gate);
@@ -103,6 +106,26 @@ describe('a call that a person has to approve', () => {
     expect(executionState.safeParse(body).error).toBeUndefined();
     expect(await ask()).toMatchObject({ status: 200, body: { name: 'France' }, headers: { 'Idempotent-Replayed': 'true' } });
     expect(upstream.seen).toHaveLength(1);
+  });
+
+  test('keeps the head of its answer, and when to try again after a refusal', async () => {
+    answer = { status: 201, body: '{"name":"France"}', headers: { Location: '/refunds/7', Link: '</refunds?page=2>; rel="next"' } };
+    const id = idOf(await ask());
+    await approve(id);
+    await worker(id);
+    const head = { 'Upstream-Status': '201', 'Upstream-Location': '/refunds/7', 'Upstream-Link': '</refunds?page=2>; rel="next"' };
+    for (const { status, headers } of [await read(id), await ask()])
+      expect([status, headers]).toEqual([200, expect.objectContaining(head)]);
+
+    key = `${key}-refused`;
+    answer = { status: 403, body: '{"message":"archived"}', headers: { 'Retry-After': '120' } };
+    const refused = idOf(await ask());
+    await approve(refused);
+    await worker(refused);
+    const details = { upstream_status: 403, upstream_body: { message: 'archived' }, retry_after_seconds: 120 };
+    const outcome = { status: 502, body: { error: { details } } };
+    expect(await read(refused)).toMatchObject({ body: { status: 'done', outcome } });
+    expect(await ask()).toMatchObject({ ...outcome, headers: { 'Retry-After': '120' } });
   });
 
   test('may have the largest arguments of a request together with the largest stored answer', async () => {

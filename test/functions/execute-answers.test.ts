@@ -5,7 +5,7 @@ import type { Context } from 'aws-lambda';
 import { type Action, serve } from '../../functions/core/http/serve.ts';
 import { CallFailed, type CallFailure } from '../../functions/core/relay/call-failure.ts';
 import { keys } from '../../functions/core/table/keys.ts';
-import type { IntentInput } from '../../schemas/intent.ts';
+import { type IntentInput, intentInput } from '../../schemas/intent.ts';
 import { watchExecuted } from '../support/executed-lines.ts';
 import { startExecuting } from '../support/executing.ts';
 import { newAgent, obtainPat } from '../support/gate.ts';
@@ -155,6 +155,65 @@ describe('what may leave', () => {
     expect((await run({}, key)).body).toEqual({ name: 'x' });
     expect((await run({}, { 'Idempotency-Key': 'two' })).body.error.details.upstream_body).toEqual({ name: 'x' });
     expect(upstream.seen).toHaveLength(2);
+  });
+});
+
+describe('the head of an answer', () => {
+  const location = { Location: '/things/4711', 'X-Total-Count': '412', 'Set-Cookie': 'a=1', 'X-Other': '1' };
+  const heads = (headers: Record<string, string>) =>
+    Object.fromEntries(Object.entries(headers).filter(([name]) => /^Upstream-/.test(name)));
+  const expected = { 'Upstream-Status': '201', 'Upstream-Location': '/things/4711', 'Upstream-X-Total-Count': '412' };
+
+  test('reaches the caller, also from a stored answer', async () => {
+    await register({ endpoint: { ...endpointAt('/things'), response_headers: ['X-Total-Count'] } });
+    answer = { status: 201, body: '', headers: location };
+    for (const isReplayed of [undefined, 'true']) {
+      const { status, body, headers } = await run({}, key);
+      expect([status, body, heads(headers), headers['Idempotent-Replayed']]).toEqual([200, {}, expected, isReplayed]);
+    }
+    expect(upstream.seen).toHaveLength(1);
+  });
+
+  test('is narrowed in a stored answer when fields limits what may leave', async () => {
+    const endpoint = { ...endpointAt('/things'), response_headers: ['X-Total-Count'] };
+    await register({ endpoint });
+    answer = { status: 201, body: '{}', headers: location };
+    await run({}, key);
+    await gate.intents.replace(uid(), definition({ endpoint, fields: ['/name'] }), () => true);
+    const { 'Upstream-Location': _, ...left } = expected;
+    expect(heads((await run({}, key)).headers)).toEqual(left);
+    expect(heads((await run()).headers)).toEqual(left);
+  });
+
+  test('says 304, whose body is empty, and matches even a strict intent', async () => {
+    await register({ strict: true, output_parameters: [{ name: 'total', type: 'number', required: true }] });
+    answer = { status: 304, body: '', headers: { ETag: 'W/"7"' } };
+    const { status, body, headers } = await run();
+    expect([status, body, heads(headers)]).toEqual([200, {}, { 'Upstream-Status': '304', 'Upstream-ETag': 'W/"7"' }]);
+    expect(counted.lines().map(({ outcome, drift }) => [outcome, drift])).toEqual([['OK', undefined]]);
+  });
+
+  test.each(['Set-Cookie', 'www-authenticate', 'Transfer-Encoding', 'Content-Type', 'Status', 'X A', 'größe'])(
+    'cannot name %s in an intent',
+    async (name) => {
+      const { success } = intentInput.safeParse(definition({ endpoint: { ...endpointAt('/things'), response_headers: [name] } }));
+      expect(success).toBe(false);
+    },
+  );
+
+  test('of a refusal is its status and when to try again, also from a stored answer', async () => {
+    await register();
+    answer = { status: 503, body: '{"detail":"maintenance"}', headers: { 'Retry-After': '65.5', ...location } };
+    for (const isReplayed of [undefined, 'true']) {
+      const { status, body, headers } = await run({}, key);
+      expect([status, headers['Retry-After'], heads(headers), headers['Idempotent-Replayed']]).toEqual([502, '66', {}, isReplayed]);
+      expect(body.error.details).toMatchObject({
+        upstream_status: 503,
+        upstream_body: { detail: 'maintenance' },
+        retry_after_seconds: 66,
+        outcome: 'unknown',
+      });
+    }
   });
 });
 

@@ -178,12 +178,14 @@ function expectedOf(direct: Direct, outputs: readonly Parameter[]): unknown {
   return { [outputs.length === 1 && outputs[0] ? outputs[0].name : Array.isArray(value) ? 'items' : 'value']: value };
 }
 
-/** What the gate is to show of an answer that refuses parameters. */
-function shownOf(direct: Direct): unknown {
-  const [type = ''] = (direct.headers['content-type'] ?? '').split(';');
-  if (direct.body.length === 0 || direct.body.length > 4096) return undefined;
-  if (/json$/.test(type)) return readExactly(direct.body.toString());
-  return type === 'text/plain' ? direct.body.toString() : undefined;
+/** What the gate is to show of an answer that refuses a call. */
+function shownOf({ status, headers, body }: Direct): unknown {
+  const [type = ''] = (headers['content-type'] ?? '').split(';');
+  if (status < 400 || body.length === 0 || body.length > 4096) return undefined;
+  if (/json$/.test(type)) return readExactly(body.toString());
+  if (status >= 500) return undefined;
+  if (type === 'text/html') return expect.stringMatching(/^[^<]+$/);
+  return type === 'text/plain' ? body.toString().trim() : undefined;
 }
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -300,11 +302,10 @@ const order = ['POST', 'GET', 'PUT', 'PATCH', 'DELETE'];
           continue;
         }
         const { details } = answer.error as { details: Record<string, unknown> };
-        const shown = response.status === 422 ? shownOf(direct) : undefined;
         expect({ call, status: details.upstream_status, shown: details.upstream_body }).toEqual({
           call,
           status: `number ${direct.status}`,
-          shown,
+          shown: shownOf(direct),
         });
         others.push(`${call}: ${direct.status}, ${response.status}`);
       }

@@ -1,7 +1,15 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
-import { connect, IntentGateError, type OnPolicy, type PendingExecution, type Policy, receiptOf } from '../../../client/connect.ts';
+import {
+  connect,
+  IntentGateError,
+  type OnPolicy,
+  type PendingExecution,
+  type Policy,
+  receiptOf,
+  upstreamOf,
+} from '../../../client/connect.ts';
 import { openFileAgreementStore } from '../../../client/file-agreement-store.ts';
 import { openFileKeyStore } from '../../../client/file-key-store.ts';
 import { obtainNamedKey } from '../../../client/keys.ts';
@@ -49,14 +57,16 @@ export function addTry(program: CommandUnknownOpts): void {
         );
       const parameters = { ...(await readParameters(options.params)), ...readPairs(options.param ?? [], read) };
       const complete = { ...parameters, ...(await askMissing(context, intent, parameters)) };
-      const { agentId, answer, receipt } = await execute(context, intent.intent_uid, complete, options);
+      const { agentId, answer, receipt, upstream } = await execute(context, intent.intent_uid, complete, options);
       if (options.receipt !== undefined) {
         if (!receipt)
           throw new CliFailure('failure', `The intent was executed, but the gate issued no receipt: ${toPrintableJson(answer)}`);
         await writeFile(options.receipt, `${JSON.stringify(receipt, null, 2)}\n`);
       }
       terminal.say(`\n${terminal.style('bold', 'Response:')}\n${toPrintableJson(answer, 2)}`);
-      terminal.json({ agent_id: agentId, intent_uid: intent.intent_uid, parameters: complete, answer });
+      if (upstream)
+        terminal.say(`\n${terminal.style('bold', 'Status and header fields of the service:')}\n${toPrintableJson(upstream, 2)}`);
+      terminal.json({ agent_id: agentId, intent_uid: intent.intent_uid, parameters: complete, answer, upstream });
     });
 }
 
@@ -100,7 +110,9 @@ async function execute(
     if (!(error instanceof IntentGateError) || error.code !== 'FOREIGN_POLICY') throw error;
     throw new CliFailure('usage', `${error.message} The option is --public-url.`, { cause: error });
   });
-  return { agentId: agent.agentId, answer, receipt: receiptOf(answer) };
+  const head = upstreamOf(answer);
+  const upstream = head && { status: head.status, headers: Object.fromEntries(head.headers) };
+  return { agentId: agent.agentId, answer, receipt: receiptOf(answer), upstream };
 }
 
 /** Describes the policy to be signed without relying on the gate's own description; JSON if that is not possible. */

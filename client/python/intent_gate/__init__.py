@@ -10,7 +10,7 @@ AsyncIntentGate is the same for asyncio. From a shell: python3 -m intent_gate --
 """
 
 from .aio import AsyncIntentGate
-from .answers import ExecutionState, FullIntent, Intent, IntentPage, IntentUid, Parameter, Policy, ReceiptFile, ReceiptReport, issues_of
+from .answers import ExecutionState, FullIntent, Intent, IntentPage, IntentUid, Parameter, Policy, ReceiptFile, ReceiptReport, Upstream, issues_of, upstream_of
 from .errors import (
     ClientErrorCode,
     Deferred,
@@ -52,7 +52,9 @@ __all__ = [
     "Refusal",
     "UnexpectedAnswer",
     "Unreachable",
+    "Upstream",
     "issues_of",
     "receipt_of",
+    "upstream_of",
     "verify_receipt",
 ]

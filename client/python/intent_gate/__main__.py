@@ -9,7 +9,7 @@ import sys
 from decimal import Decimal
 from typing import Any, Dict, List, Optional, TextIO
 
-from . import ExecutionState, IntentGate, IntentGateError, Key, Policy, issues_of
+from . import ExecutionState, IntentGate, IntentGateError, Key, Policy, issues_of, upstream_of
 from .printable import printable, printable_json
 from .wire import write_json
 
@@ -95,6 +95,9 @@ def _run(arguments: argparse.Namespace) -> None:
             options = {"fields": arguments.fields, "max_bytes": arguments.max_bytes, "if_match": arguments.if_match}
             answer = gate.execute(arguments.intent_uid, arguments.parameters, wait=_say_state, **options)
             _say(_show(answer))
+            upstream = upstream_of(answer)
+            if upstream and (upstream.headers or upstream.status != 200):
+                _say(f"Status and header fields of the service: {_show({'status': upstream.status, **upstream.headers})}", to=sys.stderr)
             if issues_of(answer):
                 _say("The intent was executed, but its answer does not match its description at: " + ", ".join(issues_of(answer)), to=sys.stderr)
     except IntentGateError as error:

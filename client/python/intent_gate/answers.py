@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Literal, Mapping, NewType, Optional, Sequence, TypedDict
+from typing import Any, Dict, List, Literal, Mapping, NamedTuple, NewType, Optional, Sequence, TypedDict
 
 #: uid of an intent found at runtime; literal uids must be declared if the gate's intents are declared ("intent-gate types")
 IntentUid = NewType("IntentUid", str)
@@ -139,11 +139,19 @@ class ReceiptReport(TypedDict):
     claims: Optional[Dict[str, Any]]
 
 
+class Upstream(NamedTuple):
+    """Status and header fields of the answer of the service behind an intent. Names of fields are in lower case; "cut" names those that were too long."""
+
+    status: int
+    headers: Dict[str, str]
+
+
 class Answer(Dict[str, Any]):
-    """An answer, with its HTTP status, the content of its Answer-Issues header, and its receipt."""
+    """An answer, with its HTTP status, the content of its Answer-Issues and Upstream headers, and its receipt."""
 
     status: int = 200
     issues: Sequence[str] = ()
+    upstream: Optional[Upstream] = None
     receipt: Optional[ReceiptFile] = None
 
 
@@ -153,3 +161,11 @@ def issues_of(answer: Mapping[str, Any]) -> Sequence[str]:
     Empty if it matches. The intent was executed either way. Takes the dictionary returned by execute, not a copy.
     """
     return answer.issues if isinstance(answer, Answer) else ()
+
+
+def upstream_of(answer: Mapping[str, Any]) -> Optional[Upstream]:
+    """The status and header fields of the service's answer, such as upstream_of(order).headers["location"].
+
+    Takes the dictionary returned by execute, not a copy.
+    """
+    return answer.upstream if isinstance(answer, Answer) else None

@@ -150,7 +150,7 @@ class IntentGate:
         Repeating idempotency_key within a day does not execute the intent again. fields are JSON pointers to the wanted members of the answer. An
         answer longer than max_bytes is cut after a member or item, and gets a "cut" that says where. if_match is the intent's digest: if the intent
         has changed since, nothing is executed, and the refusal is CONFLICT. issues_of(answer) lists mismatches with the intent's description;
-        receipt_of(answer) returns the receipt.
+        upstream_of(answer) returns the service's status and header fields, receipt_of(answer) the receipt.
         A call that needs approval or takes minutes raises Deferred, unless wait is true or a function, which gets the initial state and each change.
         With respond_async, the gate answers before the call ends, which may then take ten minutes.
         traceparent is the caller's trace context (W3C Trace Context), which the gate continues.

@@ -14,7 +14,7 @@ import uuid
 from decimal import Decimal
 from typing import Any, Callable, Dict, Mapping, Optional, Union
 
-from .answers import Answer
+from .answers import Answer, Upstream
 from .errors import IntentGateError, Refusal, UnexpectedAnswer
 
 
@@ -101,6 +101,10 @@ def read_answer(status: int, fields: Mapping[str, str], text: bytes, parse_float
     issues = fields.get("Answer-Issues")
     if issues:
         answer.issues = [urllib.parse.unquote(pointer.strip()) for pointer in issues.split(",")]
+    head = {name.lower()[len("upstream-") :]: value for name, value in fields.items() if name.lower().startswith("upstream-")}
+    upstream_status = head.pop("status", None)
+    if upstream_status:
+        answer.upstream = Upstream(int(upstream_status), head)
     receipt = fields.get("Execution-Receipt")
     if receipt:
         answer.receipt = {"receipt": receipt, "salts": fields.get("Execution-Receipt-Salts", ""), "answer": text.decode("utf-8")}
@@ -125,7 +129,9 @@ def refusal_of(status: int, body: Mapping[str, Any], seconds: Optional[float] = 
     error = body.get("error")
     if not isinstance(error, dict) or "code" not in error or "message" not in error:
         raise UnexpectedAnswer(status)
-    return Refusal(error["code"], error["message"], status, error.get("details"), seconds)
+    details = error.get("details") or {}
+    # a deferred call has its outcome without header fields
+    return Refusal(error["code"], error["message"], status, details, details.get("retry_after_seconds") if seconds is None else seconds)
 
 
 def write_json(value: object, indent: Optional[int] = None, ensure_ascii: bool = True) -> str:

@@ -101,7 +101,8 @@ function NextStep({ refusal: { code, status, details } }: { refusal: Refusal }) 
       </p>
     );
   if (code !== 'INTENT_EXECUTION_FAILED') return null;
-  if (status === 422) return <p>Correct the parameters, then run it again.</p>;
+  if (status === 422 || (details.upstream_status === 403 && details.upstream_body !== undefined))
+    return <p>Correct the parameters, then run it again.</p>;
   return details.outcome === 'not_sent' ? null : (
     <p>The parameters are not the cause. The service may have acted anyway: check there before you run it again.</p>
   );

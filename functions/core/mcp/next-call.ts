@@ -52,9 +52,9 @@ const adviceByReason = new Map<unknown, string>([
   ['intent_changed', 'Call get_intent again. If it is still what you want, call execute_intent with its new digest.'],
 ]);
 
-/** Other parameters can help only if the service rejected these (422). */
+/** Other parameters can help only if the service rejected these (422), or may have (403 with a reason). */
 function afterFailure({ status, details }: ApiError): string {
-  if (status === 422)
+  if (status === 422 || (details.upstream_status === 403 && details.upstream_body !== undefined))
     return 'Look at upstream_status and upstream_body if they are given. Correct the parameters, or search_intents for another intent.';
   const isSent = details.outcome !== 'not_sent';
   return `The parameters are not the cause. ${isSent ? 'The service may have done what you asked: find that out before you make the call again' : `${tellPerson} that this intent cannot be called`}, or search_intents for another intent.`;

@@ -21,8 +21,9 @@ export function describeOutput({ data, text = escapeHiddenInJson(JSON.stringify(
 
 /** A refusal in the terms of the tools, with what to do next. */
 export function explainRefusal(tool: string, error: ApiError, requestId: string) {
-  const { code } = error;
-  const message = inToolTerms(error.message, error.headers['Retry-After']);
+  const { code, details } = error;
+  const { 'Retry-After': seconds = details.retry_after_seconds } = error.headers;
+  const message = inToolTerms(error.message, seconds === undefined ? undefined : String(seconds));
   return { error: { code, message, details: { ...describeDetails(error), request_id: requestId } }, next: nextCall(tool, error) };
 }
 

@@ -726,6 +726,35 @@ test('"try" keeps every digit', async () => {
 });
 
 describe('try', () => {
+  test('shows the header fields of an answer, and the reason of a refusal', async () => {
+    const { address, stop } = await serve(({ url }, response) => {
+      if (url === '/made') response.writeHead(201, { Location: '/made/7', 'X-Total-Count': '4' }).end();
+      else response.writeHead(403, { 'Content-Type': 'text/html' }).end('<p>Project 7 is <b>archived</b></p>');
+    });
+    try {
+      const headers = { 'X-Total-Count': { schema: { type: 'integer' } } };
+      const make = { operationId: 'make', responses: { 201: { description: 'Made', headers } } };
+      const file = await writeTo(
+        'heads.json',
+        documentOf('Heads', address, { '/made': { post: make }, '/archived': { post: { responses } } }),
+      );
+      await succeed('import', file, '--namespace', 'heads.example');
+      const execute = (name: string, ...options: string[]) =>
+        someone.run(['try', '--intent', `heads.example:${name}:v1`, '--accept-policy', '--url', stack.base_url, ...options]);
+      expect((await execute('make')).stdout).toMatch(
+        /Status and header fields of the service:\n.*"status": 201,.*"location": "\/made\/7"/s,
+      );
+      expect(JSON.parse((await execute('make', '--json')).stdout)).toMatchObject({
+        answer: {},
+        upstream: { status: 201, headers: { location: '/made/7', 'x-total-count': '4' } },
+      });
+      const { code, stderr } = await execute('post-archived');
+      expect([code, stderr]).toEqual([1, expect.stringContaining('\nThe service said: Project 7 is archived\n')]);
+    } finally {
+      await stop();
+    }
+  });
+
   const words = [
     'try',
     '--intent',

@@ -21,8 +21,12 @@ async function headersFor(steps: Action, allowedOrigins: string | undefined, ori
 }
 
 test('pages may read every header of a response that is documented, and the session of an MCP host', async () => {
-  const { exposed = '' } = await headersFor(async () => ok({}), '*', 'https://a.example');
-  expect(String(exposed).split(', ')).toEqual(expect.arrayContaining([...Object.keys(responseHeaders), 'Mcp-Session-Id']));
+  const always = Object.keys(responseHeaders).filter((name) => !name.startsWith('Upstream-'));
+  const ofService = { 'Upstream-Status': '201', 'Upstream-Location': '/a', 'Upstream-X-Total-Count': '4' };
+  for (const headers of [{}, ofService]) {
+    const { exposed = '' } = await headersFor(async () => ok({}, headers), '*', 'https://a.example');
+    expect(String(exposed).split(', ')).toEqual(expect.arrayContaining([...always, 'Mcp-Session-Id', ...Object.keys(headers)]));
+  }
 });
 
 const exposed = expect.stringMatching(/RateLimit.*X-Request-Id/);
