@@ -105,6 +105,7 @@ given('the catalogue', () => {
     await page.getByRole('button', { name: 'Accept' }).click();
     await page.locator('.answer').getByText('Japan', { exact: true }).waitFor();
     await page.getByText(/59 of 60 calls are left/).waitFor();
+    await page.getByLabel('Status and header fields of the service').getByText('200', { exact: true }).waitFor();
     await expectAccessible(page);
     await page.getByRole('link', { name: 'Your calls' }).click();
     await page.getByText('answered').waitFor();
