@@ -41,7 +41,7 @@ export function describeHead({ status, headers, redactor }: UpstreamAnswer, inte
     head[prefix + name] = value;
     left -= prefix.length + name.length + value.length;
   }
-  return { ...head, ...(cut.length > 0 && { [`${prefix}Cut`]: joinFitting(cut) }) };
+  return { ...head, ...(cut.length > 0 && { [`${prefix}Cut`]: joinFitting(cut, Math.min(maxFieldBytes, left - `${prefix}Cut`.length)) }) };
 }
 
 const toVisible = (value: string): string =>
@@ -79,9 +79,10 @@ export function describeIssues(issues: readonly Issue[]): { 'Answer-Issues': str
   return { 'Answer-Issues': joinFitting([...new Set(issues.map(({ path }) => toField(path)))]) };
 }
 
-function joinFitting(items: readonly string[]): string {
+/** Joins items, or those that fit and `...` */
+function joinFitting(items: readonly string[], maxLength = maxFieldBytes): string {
   let field = items.join(', ');
-  for (let count = items.length - 1; field.length > maxFieldBytes; count--) field = [...items.slice(0, count), '...'].join(', ');
+  for (let count = items.length - 1; field.length > maxLength && count >= 0; count--) field = [...items.slice(0, count), '...'].join(', ');
   return field;
 }
 

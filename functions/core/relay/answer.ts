@@ -76,41 +76,38 @@ function describeRefusal(answer: UpstreamAnswer, intent: Called): ApiError {
 /** Whether the path of a URL template has a placeholder, so that it names a record. */
 const namesRecord = (url: string): boolean => /^[^?]*\{[^?&]/.test(url);
 
-function explainStatus(
-  answer: UpstreamAnswer,
-  url: string,
-): { message: string; code?: ErrorCode } & Pick<ApiErrorOptions, 'status' | 'details'> {
+type Explanation = { message: string; code?: ErrorCode } & Pick<ApiErrorOptions, 'status' | 'details'>;
+
+const notSupported: Explanation = {
+  code: 'INTENT_NOT_SUPPORTED',
+  message: "The intent's endpoint does not support the operation. Tell the service's operators.",
+};
+
+const explanations: Record<number, Explanation> = {
+  401: { message: "The intent's endpoint denied access to this gate. Tell the service's operators." },
+  403: { message: "The intent's endpoint denied the call. Unless the parameters are the cause, tell the service's operators." },
+  405: notSupported,
+  410: { code: 'INTENT_DEPRECATED', message: "The intent's endpoint no longer exists. Search for another intent." },
+  429: {
+    code: 'SERVICE_UNAVAILABLE',
+    message: "The intent's endpoint is not accepting calls at the moment. Try again after Retry-After.",
+  },
+  501: notSupported,
+};
+
+function explainStatus(answer: UpstreamAnswer, url: string): Explanation {
   const { status } = answer;
-  switch (status) {
-    case 401:
-      return { message: "The intent's endpoint denied access to this gate. Tell the service's operators." };
-    case 403:
-      return { message: "The intent's endpoint denied the call. Unless the parameters are the cause, tell the service's operators." };
-    case 405:
-    case 501:
-      return {
-        code: 'INTENT_NOT_SUPPORTED',
-        message: "The intent's endpoint does not support the operation. Tell the service's operators.",
-      };
-    case 410:
-      return namesRecord(url)
-        ? { status: 422, message: 'The service says that this is gone. Do not send the call again with the same parameters.' }
-        : { code: 'INTENT_DEPRECATED', message: "The intent's endpoint no longer exists. Search for another intent." };
-    case 429:
-      return {
-        code: 'SERVICE_UNAVAILABLE',
-        message: "The intent's endpoint is not accepting calls at the moment. Try again after Retry-After.",
-      };
-  }
+  if (status === 410 && namesRecord(url))
+    return { status: 422, message: 'The service says that this is gone. Do not send the call again with the same parameters.' };
+  const explanation = explanations[status];
+  if (explanation) return explanation;
   if (status >= 400 && status < 500) return { status: 422, message: "The intent's endpoint refused the parameters." };
-  if (status >= 300 && status < 400) {
-    const message =
-      "The intent's endpoint sent a redirect, which the gate does not follow. It may have acted on the call; check this before you send it again, and tell the service's operators.";
-    return { message, details: { outcome: 'unknown', ...shownLocation(answer) } };
-  }
-  const message =
-    "The intent's endpoint failed. It may have acted on the call; check this before you send it again, or tell the service's operators.";
-  return { message, details: { outcome: 'unknown' } };
+  const isRedirect = status >= 300 && status < 400;
+  const happened = isRedirect ? 'sent a redirect, which the gate does not follow' : 'failed';
+  return {
+    message: `The intent's endpoint ${happened}. It may have acted on the call; check this before you send it again, ${isRedirect ? 'and' : 'or'} tell the service's operators.`,
+    details: { outcome: 'unknown', ...(isRedirect && shownLocation(answer)) },
+  };
 }
 
 const maxLocationLength = 2048;
