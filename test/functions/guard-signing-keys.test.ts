@@ -48,6 +48,15 @@ describe('adopted resources', () => {
     expect(findObjection(adopting(then, now))).toContain(objection);
   });
 
+  test.each([
+    [['2027'], ['2027', 'first'], 'a key that was removed too early comes back by its ARN'],
+    [['2027', 'first'], ['2027'], 'and is removed again'],
+    [['2027', 'first'], ['first', '2027'], 'or signs again'],
+  ])('from %j to %j goes ahead: %s', (standing, wanted) => {
+    const adopted = (names: string[]) => (names.includes('first') ? { signingKeys: { first: 'arn-1' } } : undefined);
+    expect(findObjection(update(standing, wanted, false, adopted(standing), adopted(wanted)))).toBeUndefined();
+  });
+
   test('may be exchanged for another key with voidPats, but never be given up', () => {
     expect(findObjection(adopting(undefined, key, true))).toBeUndefined();
     expect(findObjection(adopting(data, undefined, true))).toContain('the change would abandon it');
