@@ -147,6 +147,12 @@ interface CommandLike {
 
 const credentials = { none: 'none', pat: 'Bearer PAT', admin: 'Bearer admin token' };
 
+/** The sums of the columns of the table of costs, which the page adds up for its examples. */
+const costTotals = ({ rows }: { rows: string[][] }) => {
+  const sumOf = (column: number) => Number(rows.reduce((sum, cells) => sum + Number(cells[column]), 0).toFixed(2));
+  return { fixed: sumOf(1), rate: sumOf(2) };
+};
+
 /** What each table says is compared with the code: by its check, or by the tests that are named. Pages that are written by a program have none. */
 const checks: Record<string, ((table: Table) => void) | string> = {
   '# | method | path | credential | success': ({ lines }) =>
@@ -327,6 +333,19 @@ const checks: Record<string, ((table: Table) => void) | string> = {
       [...textOf(file).matchAll(/outcome: '(\w+)'/g)].map(([, outcome]) => outcome),
     );
     expect(firstCells(table).flatMap(codeIn).sort()).toEqual([...new Set(outcomes)].sort());
+  },
+  'part | fixed | per million executions | why': (table) => expect(costTotals(table)).toEqual({ fixed: 12.34, rate: 19.02 }),
+  'example | how | month': ({ rows }) => {
+    const amounts = rows.map(([, how = '', month]) => {
+      const [sum = ''] = /(?:\d+\.\d \+ )+\d+\.\d/.exec(how) ?? [];
+      return [sum === '' ? 12.34 : sum.split(' + ').reduce((total, part) => total + Number(part), 0), Number(month)] as const;
+    });
+    for (const [amount, month] of amounts) expect([month, Math.round(amount)]).toEqual([month, month]);
+  },
+  'part | month': (table) => {
+    const known = describeSettings().map(({ name }) => name);
+    const named = firstCells(table).flatMap(codeIn);
+    expect(named.map((name) => name.split('=')[0]).filter((name) => !known.includes(String(name)))).toEqual([]);
   },
   'term | meaning': ({ rows }) => {
     expect(rows.length).toBeLessThanOrEqual(30);

@@ -91,7 +91,6 @@ describe('refuses in one sentence', () => {
     ['bin/local.ts', ['--prot', '8300'], `error: unknown option '--prot'\n(Did you mean --port?)\n\n${usage}`],
     ['bin/local.ts', ['--data'], `error: option '--data <folder>' argument missing\n\n${usage}`],
     ['bin/doctor.ts', ['--stage', 'live'], "error: unknown option '--stage'\n\nUsage: npm run doctor -- "],
-    ['tools/cost.ts', ['--settings'], "error: unknown option '--settings'\n\nUsage: npm run cost -- "],
   ])('%s %j', async (program, args, expected) => {
     const child = start(args, {}, program);
     const [output, complaint, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
