@@ -12,7 +12,9 @@ export interface Parameter {
   pattern?: string;
   /** schema of a list's or object's content: JSON Schema 2020-12 without references */
   schema?: Record<string, unknown>;
-  in?: 'query' | 'header' | 'body';
+  in?: 'query' | 'header' | 'body' | 'filename' | 'content_type';
+  /** the input whose file name or media type this is */
+  of?: string;
   style?: 'commas' | 'spaces' | 'pipes' | 'brackets' | 'json' | 'base64';
   /** of a part of a multipart form */
   content_type?: string;
@@ -34,7 +36,16 @@ export interface Intent {
 export interface FullIntent extends Omit<Intent, 'endpoint'> {
   intent_id: string;
   service_id: string;
-  endpoint: { url: string; method: string; content_type: string; body?: string | null; response_headers?: string[] };
+  endpoint: {
+    url: string;
+    method: string;
+    content_type: string;
+    body?: string | null;
+    optional_body?: true;
+    accept?: string;
+    idempotency_key?: { required?: true; format?: 'uuid' };
+    response_headers?: string[];
+  };
   category?: string;
   version: string;
   deprecated: boolean;

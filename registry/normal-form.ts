@@ -1,4 +1,4 @@
-import type { FullIntent, IntentInput } from '../schemas/intent.ts';
+import { endpoint, type FullIntent, type IntentEndpoint, type IntentInput } from '../schemas/intent.ts';
 import { type Parameter, parameter } from '../schemas/parameter.ts';
 import { type Service, type ServiceInput, serviceInput } from '../schemas/service.ts';
 
@@ -21,13 +21,10 @@ export const normalizeIntent = (given: IntentInput | FullIntent): IntentInput =>
   ...(given.draft && { draft: true }),
   ...(given.fields !== undefined && { fields: given.fields }),
   ...(given.strict && { strict: true }),
-  endpoint: {
-    method: given.endpoint.method,
-    url: given.endpoint.url,
-    content_type: given.endpoint.content_type,
-    ...(given.endpoint.body !== undefined && { body: given.endpoint.body }),
-    ...(given.endpoint.response_headers?.length && { response_headers: given.endpoint.response_headers }),
-  },
+  endpoint: pick<IntentEndpoint>(endpoint.shape, {
+    ...given.endpoint,
+    response_headers: given.endpoint.response_headers?.length ? given.endpoint.response_headers : undefined,
+  }),
   input_parameters: given.input_parameters.map(normalizeParameter),
   output_parameters: given.output_parameters.map(normalizeParameter),
 });

@@ -3,7 +3,7 @@ import { answerHeaderName } from './header.ts';
 import { digestIntent, intentDigest } from './intent-digest.ts';
 import { intentUid, splitIntentUid } from './intent-uid.ts';
 import { jsonPointers } from './json-pointer.ts';
-import { bodyMediaType } from './media-type.ts';
+import { acceptedMediaTypes, bodyMediaType } from './media-type.ts';
 import { pagination } from './pagination.ts';
 import { parameterSummary, parameters, recordedParameter, summarizeParameter } from './parameter.ts';
 import { description, name } from './text.ts';
@@ -13,9 +13,9 @@ export const methods = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH'] as const;
 export const maxResponseHeaders = 50;
 
 /** The target of an intent's calls. The URL may contain RFC 6570 expressions, `{name}` and `{?name}`. */
-const endpoint = z.strictObject({
-  url: z.string().min(1).max(2048),
+export const endpoint = z.strictObject({
   method: z.enum(methods),
+  url: z.string().min(1).max(2048),
   content_type: bodyMediaType.default('application/json'),
   body: name(200)
     .nullable()
@@ -28,6 +28,14 @@ const endpoint = z.strictObject({
     .describe(
       "header fields of the service's answer that agents get as Upstream-<name>, besides Location, Link, ETag and Operation-Location",
     ),
+  optional_body: z.literal(true).optional().describe('without any parameter in the body, no body is sent, and none of them is required'),
+  accept: acceptedMediaTypes.optional().describe('default: application/json, */*;q=0.1'),
+  idempotency_key: z
+    .strictObject({
+      required: z.literal(true).optional().describe('calls without an Idempotency-Key are refused'),
+      format: z.literal('uuid').optional().describe("the service gets a UUID (version 8) instead of the digest of the agent's key"),
+    })
+    .optional(),
 });
 
 export type IntentEndpoint = z.infer<typeof endpoint>;

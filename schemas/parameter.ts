@@ -104,9 +104,12 @@ export const parameter = z
     format: z.enum(parameterFormats).optional(),
     schema: nestedSchema.optional().describe('the content of a list or object, and constraints for which a parameter has no member'),
     in: z
-      .enum(['query', 'header', 'body'])
+      .enum(['query', 'header', 'body', 'filename', 'content_type'])
       .optional()
-      .describe('where an input without a placeholder in the URL is sent; default: depends on the method'),
+      .describe(
+        'where an input without a placeholder in the URL is sent; default: depends on the method. filename and content_type are sent with the input that `of` names',
+      ),
+    of: z.string().max(200).optional().describe('the input whose file name or media type this is'),
     style: z
       .enum(parameterStyles)
       .optional()
@@ -127,7 +130,7 @@ export const recordedParameter = parameter
 /** The members of a parameter that constrain values, besides its type. Code that handles them is typed by this, so a new one compiles only once it is handled everywhere. */
 export type KeywordName = Exclude<
   keyof Parameter,
-  'name' | 'type' | 'required' | 'description' | 'default' | 'schema' | 'in' | 'style' | 'content_type'
+  'name' | 'type' | 'required' | 'description' | 'default' | 'schema' | 'in' | 'of' | 'style' | 'content_type'
 >;
 
 export type KeywordValue<Name extends KeywordName> = NonNullable<Parameter[Name]>;

@@ -1,6 +1,8 @@
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import { parse } from 'yaml';
+import type * as z from 'zod';
 import { createProgram } from '../bin/cli/program.ts';
 import { openTools } from '../functions/core/mcp/tools.ts';
 import { type Comparison, comparisons } from '../functions/core/policy/conditions.ts';
@@ -17,8 +19,8 @@ import { describeSettings } from '../lib/settings.ts';
 import { exitCodes } from '../registry/failure.ts';
 import { executionState } from '../schemas/deferred.ts';
 import { errorTable } from '../schemas/errors.ts';
-import { intentInput } from '../schemas/intent.ts';
-import type { Parameter } from '../schemas/parameter.ts';
+import { endpoint, intentInput } from '../schemas/intent.ts';
+import { type Parameter, parameter } from '../schemas/parameter.ts';
 import { keyPatClaims, personPatClaims } from '../schemas/pat.ts';
 import { receiptClaims } from '../schemas/receipt.ts';
 import { searchQuery } from '../schemas/search.ts';
@@ -56,6 +58,14 @@ const tables = pages.flatMap((page) =>
 
 const codeIn = (text: string): string[] => [...text.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
 const firstCells = ({ rows }: Table): string[] => rows.map(([cell = '']) => cell);
+
+/** Expects that each code in the first cells is a member of a schema, or one with a valid value. */
+function expectMembers(table: Table, schema: z.ZodObject): void {
+  for (const code of firstCells(table).flatMap(codeIn)) {
+    const member = code.includes(':') ? parse(code) : { [code]: undefined };
+    expect(schema.partial().safeParse(member)).toMatchObject({ success: true });
+  }
+}
 
 function namesFiles({ rows }: Table): void {
   const paths = rows.flatMap((cells) => codeIn(cells.join(' ')));
@@ -246,6 +256,8 @@ const checks: Record<string, ((table: Table) => void) | string> = {
     expect(firstCells(table).flatMap(codeIn).sort()).toEqual(
       ['Upstream-<name>', ...Object.keys(responseHeaders).filter((name) => name.startsWith('Upstream-'))].sort(),
     ),
+  'member of an endpoint | effect': (table) => expectMembers(table, endpoint),
+  'member of a parameter | effect': (table) => expectMembers(table, parameter),
   'upstream | agent': ({ rows }) => {
     for (const [statuses = '', refusal = ''] of rows)
       for (const [status] of statuses.matchAll(/\d\d\d|\dxx/g)) {

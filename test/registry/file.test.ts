@@ -76,6 +76,20 @@ const services = fc
     }),
   );
 
+test('the normal form of an intent keeps every member of its endpoint and inputs', () => {
+  const endpoint = {
+    method: 'POST',
+    url: 'https://things.example/',
+    content_type: 'multipart/form-data',
+    optional_body: true,
+    accept: 'text/csv, */*;q=0.1',
+    idempotency_key: { required: true, format: 'uuid' },
+  } as const;
+  const file = { name: 'a', type: 'string', style: 'base64' } as const;
+  const input_parameters = [file, { name: 'a_filename', type: 'string', in: 'filename', of: 'a' } as const];
+  expect(normalizeIntent({ ...intent('a:b:v1'), endpoint, input_parameters })).toMatchObject({ endpoint, input_parameters });
+});
+
 describe('a registry file', () => {
   test.each(['yaml', 'json'] as const)('survives a round trip in %s', async (format) => {
     await fc.assert(

@@ -13,7 +13,7 @@ import type { ConnectedCall, Relay, Resend, UpstreamAnswer } from '../relay/call
 import { CallFailed } from '../relay/call-failure.ts';
 import { carriesCredential } from '../relay/credential.ts';
 import type { Execution } from './execution.ts';
-import { upstreamKeyOf } from './idempotency-key.ts';
+import { upstreamKeyOf, upstreamUuidOf } from './idempotency-key.ts';
 import type { LogLine } from './log-line.ts';
 import type { Attempted } from './once.ts';
 import type { ResolvedCall } from './resolve.ts';
@@ -94,7 +94,7 @@ function outgoing(execution: Execution, { intent, service, upstreamRequest, keye
     intentUid: intent.intent_uid,
     service,
     requestId: request.requestId,
-    ...(keyed && { idempotencyKey: upstreamKeyOf(account, keyed.key) }),
+    ...(keyed && { idempotencyKey: (intent.endpoint.idempotency_key?.format ? upstreamUuidOf : upstreamKeyOf)(account, keyed.key) }),
     baseUrl: request.baseUrl,
     deadlineMs: leftMs(execution),
   };

@@ -1,7 +1,6 @@
 import { canonicalDigest } from '../../../schemas/canonical.ts';
 import { type ApprovalContent, longestCallSeconds } from '../../../schemas/deferred.ts';
 import { digestIntent } from '../../../schemas/intent-digest.ts';
-import { invalidParameter } from '../api-error.ts';
 import type { ApiResponse } from '../http/response.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import { describeCause, log } from '../log.ts';
@@ -12,6 +11,7 @@ import { traceHeaders } from '../trace.ts';
 import { pending } from './deferred-answers.ts';
 import type { DeferredCalls, DeferredContent } from './deferred-call-store.ts';
 import type { Execution } from './execution.ts';
+import { keyRequired } from './idempotency-key.ts';
 import type { IdempotentCalls } from './idempotent-call-store.ts';
 import { takeKey } from './once.ts';
 import type { ResolvedCall } from './resolve.ts';
@@ -42,7 +42,7 @@ export function openDeferral({ calls, deferred, intents, start, announce, approv
   const defer = async (execution: Execution, call: ResolvedCall, body: JsonValue): Promise<ApiResponse> => {
     const { request, nowMs, caller, logLine } = execution;
     const { keyed } = call;
-    if (!keyed) throw keyRequired();
+    if (!keyed) throw keyToDefer();
     const approvalRules = rulesRequiringApproval(call.rules);
     const untilMs = nowMs + (approvalRules.length > 0 ? approvalSeconds * 1_000 : longestStartMs);
     const shown = approvalRules.length > 0 ? show(execution, call, untilMs) : undefined;
@@ -73,9 +73,8 @@ export function openDeferral({ calls, deferred, intents, start, announce, approv
   return { defer, requireNotVoid: openVoidCheck(deferred, intents) };
 }
 
-const keyRequired = () =>
-  invalidParameter(
-    [{ path: '', problem: 'the header Idempotency-Key is required' }],
+const keyToDefer = () =>
+  keyRequired(
     `This call is not made immediately: it needs a person's approval, or you asked not to wait. Send it with an Idempotency-Key, so that it is made only once; it may take up to ${longestCallSeconds / 60} minutes once it starts.`,
   );
 

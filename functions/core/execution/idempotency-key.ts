@@ -18,10 +18,22 @@ export function readIdempotencyKey(request: Pick<ApiRequest, 'header'>): string 
   throw invalidParameter([{ path: '', problem: 'the header Idempotency-Key must have 1 to 255 visible ASCII characters' }]);
 }
 
+export const keyRequired = (message: string): ApiError =>
+  invalidParameter([{ path: '', problem: 'the header Idempotency-Key is required' }], message);
+
 export const fingerprintOf = (intentUid: string, parameters: unknown): string => canonicalDigest([intentUid, parameters]);
 
 /** The key sent to the upstream instead of the agent's, so that keys of different agents do not collide there. */
 export const upstreamKeyOf = (account: string, key: string): string => canonicalDigest([account, key]);
+
+/** The same for a service that takes only UUIDs: version 8 (RFC 9562 section 5.8), made of the first bits of that key. */
+export function upstreamUuidOf(account: string, key: string): string {
+  const hex = Buffer.from(upstreamKeyOf(account, key), 'base64url').toString('hex');
+  const variant = (Number.parseInt(hex.slice(16, 17), 16) & 3) | 8;
+  return [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, variant.toString(16) + hex.slice(17, 20), hex.slice(20, 32)].join(
+    '-',
+  );
+}
 
 const replayed = { 'Idempotent-Replayed': 'true' };
 

@@ -10,11 +10,11 @@ import { isRate, tightest } from '../policy/limits.ts';
 import type { Rule } from '../policy/reading.ts';
 import { findMismatch, type LiveIntent, type LiveIntents } from '../registry/live-intents.ts';
 import { requireIntent, requireNotPaused } from '../registry/require-intent.ts';
-import { namesInJson } from '../relay/endpoint.ts';
+import { expectedInputs, namesInJson } from '../relay/endpoint.ts';
 import { buildRequest, type UpstreamRequest } from '../relay/request.ts';
 import { openRecheck, type Recheck, requireNotStopped } from './block-check.ts';
 import type { Execution, ExecutionRequest } from './execution.ts';
-import { fingerprintOf, readIdempotencyKey } from './idempotency-key.ts';
+import { fingerprintOf, keyRequired, readIdempotencyKey } from './idempotency-key.ts';
 import type { OnceOptions } from './once.ts';
 import { requirePermission, requirePermittedCall } from './permission.ts';
 import { openReplayMeter } from './replay-meter.ts';
@@ -50,8 +50,11 @@ const prefersAsync = ({ headerValues }: ExecutionRequest): boolean =>
 export const isDeferred = (request: ExecutionRequest, rules: readonly Rule[]): boolean =>
   rulesRequiringApproval(rules).length > 0 || prefersAsync(request);
 
+const keyMissing =
+  'The service of this intent requires a key, so the call was not sent. Send it with the header idempotency-key, and repeat it only with the same key.';
+
 export function openResolver(intents: Pick<LiveIntents, 'findWith' | 'versions'>, slowCalls: SlowCalls, now: () => number) {
-  const validate = openValidators(namesInJson);
+  const validate = openValidators(namesInJson, expectedInputs);
   const replays = openReplayMeter(now);
 
   /**
@@ -83,7 +86,9 @@ export function openResolver(intents: Pick<LiveIntents, 'findWith' | 'versions'>
     const rules = requirePermittedCall(policy, { ...judged, ...judgedAgent(claims), parameters: values, nowMs });
     quota.setLimits(counterFor(rules), service.limit && countServiceCall(service.service_id, service.limit));
     const replayLimit = claims.lmt ?? tightest(chargesOf(rules).filter(isRate));
-    const key = readIdempotencyKey(request) ?? (isDeferred(request, rules) ? request.keyIfDeferred : undefined);
+    const isKeyRequired = intent.endpoint.idempotency_key?.required === true;
+    const key = readIdempotencyKey(request) ?? (isKeyRequired || isDeferred(request, rules) ? request.keyIfNeeded : undefined);
+    if (isKeyRequired && key === undefined) throw keyRequired(keyMissing);
     const { executionId } = logLine;
     const ofOrigin = slowCalls.of(intent, slowCallsItem);
     return {

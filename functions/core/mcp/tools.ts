@@ -196,7 +196,7 @@ export function openTools(endpoints: Endpoints, { isFreshRequired, isSignInOffer
           },
         });
         try {
-          const { status, body, headers } = await endpoints.executeIntent({ ...inner, keyIfDeferred: client.key });
+          const { status, body, headers } = await endpoints.executeIntent({ ...inner, keyIfNeeded: client.key });
           if (status !== 202) return { data: body as object, remarks: remarksOn(headers), headers };
           const state = body as PendingExecution;
           const executionId = executionIdOf(state);

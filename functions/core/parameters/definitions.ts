@@ -23,9 +23,13 @@ export const checkDefinitions = (intent: Pick<IntentInput, 'input_parameters' | 
   });
 
 /** @param fields - header fields of earlier parameters, to which this one is added */
-function checkLocation({ name, type, in: location, style, schema, content_type }: Parameter, list: string, fields: Set<string>): Issue[] {
+function checkLocation(
+  { name, type, in: location, of, style, schema, content_type }: Parameter,
+  list: string,
+  fields: Set<string>,
+): Issue[] {
   if (list === 'output_parameters') {
-    const given = Object.entries({ in: location, style, schema, content_type }).filter(([, value]) => value !== undefined);
+    const given = Object.entries({ in: location, of, style, schema, content_type }).filter(([, value]) => value !== undefined);
     return given.map(([member]) => ({ path: `/${member}`, problem: 'must be left out, because an output is part of the answer' }));
   }
   if (location !== 'header') return [];

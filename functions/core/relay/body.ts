@@ -1,20 +1,17 @@
 import { createHash } from 'node:crypto';
 import type { Issue } from '../../../schemas/errors.ts';
 import type { IntentEndpoint } from '../../../schemas/intent.ts';
+import { chosenMediaType } from '../../../schemas/media-type.ts';
+import { isNumeric } from '../../../schemas/number.ts';
+import type { Parameter } from '../../../schemas/parameter.ts';
 import { isObject, pointer } from '../json.ts';
 import { isFormType, isJsonType, isMultipartType } from './endpoint.ts';
-import { encode, fieldsOf, type NameValuePair, partsOf, type Style, write } from './fields.ts';
+import { encode, fieldsOf, type Member, type NameValuePair, partsOf, write } from './fields.ts';
+import { findFileNameProblem } from './file-name.ts';
 
 export interface Body {
   contentType: string;
   body: string | Buffer;
-}
-
-export interface Member {
-  name: string;
-  value: unknown;
-  style?: Style | undefined;
-  content_type?: string | undefined;
 }
 
 export const formEncode = (fields: readonly NameValuePair[]): string =>
@@ -34,6 +31,37 @@ export const decodeFiles = (members: readonly Member[], issues: Issue[]): Member
     return { ...others, value: Array.isArray(value) ? value.map((item, index) => decode(item, index)) : decode(value) };
   });
 
+const findMediaTypeProblem = (given: unknown): string | undefined => chosenMediaType.safeParse(given).error?.issues[0]?.message;
+
+/**
+ * Adds the file names and media types that the caller chose to the members that they describe.
+ * @param chosen - the inputs in `filename` and `content_type`
+ * @param issues - where unsafe ones are added, and those of something that is not given
+ */
+export function describeMembers(
+  members: readonly Member[],
+  chosen: readonly (Parameter & { value: unknown })[],
+  issues: Issue[],
+): Member[] {
+  const countOf = (value: unknown): number => (Array.isArray(value) ? value.length : 1);
+  const described = new Map(members.map((member) => [member.name, member]));
+  for (const { name, of = '', in: place, value } of chosen) {
+    const member = described.get(of);
+    if (member === undefined || countOf(value) > countOf(member.value)) {
+      issues.push({ path: pointer(['parameters', name]), problem: `must be left out, or come with as many values of ${of}` });
+      continue;
+    }
+    const items = [value].flat();
+    const findProblem = place === 'filename' ? findFileNameProblem : findMediaTypeProblem;
+    for (const [at, item] of items.entries()) {
+      const problem = findProblem(item);
+      if (problem !== undefined) issues.push({ path: pointer(['parameters', name, ...(Array.isArray(value) ? [at] : [])]), problem });
+    }
+    described.set(of, { ...member, [place === 'filename' ? 'fileNames' : 'mediaTypes']: items });
+  }
+  return [...described.values()];
+}
+
 /**
  * Writes the body of a call.
  * @param collect - collects form fields and enforces their maximum length; there may be many more fields than parameters
@@ -45,32 +73,32 @@ export function writeBody(
 ): Body {
   const isForm = isFormType(contentType);
   if (isForm || isMultipartType(contentType)) {
-    const fields = fieldsToWrite(members, whole).flatMap(({ name, value, style, content_type }) =>
-      collect(isForm ? fieldsOf(name, value, style) : partsOf(name, value, style, content_type)),
+    const fields = (typeof whole === 'string' ? membersOf(members[0]?.value, isForm) : members).flatMap((member) =>
+      collect(isForm ? fieldsOf(member.name, member.value, member.style) : partsOf(member)),
     );
     return isForm ? { contentType, body: formEncode(fields) } : writeMultipart(contentType, fields);
   }
   if (typeof whole !== 'string')
     return { contentType, body: JSON.stringify(Object.fromEntries(members.map(({ name, value }) => [name, value]))) };
-  const value = members[0]?.value;
-  if (Buffer.isBuffer(value)) return { contentType, body: value };
-  return { contentType, body: isJsonType(contentType) ? JSON.stringify(value) : write(value) };
+  const [{ value, mediaTypes } = { value: undefined }] = members;
+  if (isJsonType(contentType)) return { contentType, body: JSON.stringify(value) };
+  return { contentType: mediaTypes?.[0] ?? contentType, body: Buffer.isBuffer(value) ? value : write(value) };
 }
 
-/** Expands an object that is the whole form into its members. */
-function fieldsToWrite(members: readonly Member[], whole: IntentEndpoint['body']): readonly Member[] {
-  const value = members[0]?.value;
-  if (typeof whole !== 'string' || !isObject(value)) return members;
-  return Object.entries(value).map(([name, item]) => ({ name, value: item, style: 'brackets' as const }));
-}
+/** The members of an object that is the whole form, written as the members of a described form are by default. */
+const membersOf = (value: unknown, isForm: boolean): Member[] =>
+  Object.entries(isObject(value) ? value : {}).map(([name, item]) => {
+    const isPlainList = Array.isArray(item) && item.every((one) => typeof one !== 'object' || one === null || isNumeric(one));
+    return { name, value: item, style: isForm && !isPlainList ? 'brackets' : undefined };
+  });
 
 /** Escapes a name for use inside quotes, as HTML forms do. */
 const quotable = (name: string): string => name.replace(/["\r\n]/g, encodeURIComponent);
 
 /** RFC 7578. The boundary is a digest of the parts, so no part contains it. */
 function writeMultipart(mediaType: string, fields: readonly NameValuePair[]): Body {
-  const parts = fields.map(({ name, value, contentType, bytes }) => {
-    const file = bytes === undefined ? '' : `; filename="${quotable(name)}"`;
+  const parts = fields.map(({ name, value, contentType, bytes, fileName }) => {
+    const file = fileName === undefined ? '' : `; filename="${quotable(fileName)}"`;
     const type = contentType === undefined ? '' : `\r\nContent-Type: ${contentType}`;
     return [Buffer.from(`Content-Disposition: form-data; name="${quotable(name)}"${file}${type}\r\n\r\n`), bytes ?? Buffer.from(value)];
   });

@@ -7,9 +7,13 @@ import { parseUrlTemplate, placeholderNames, type UrlTemplate } from './url-temp
 /** Characters of URLs (RFC 3986), and the braces of placeholders. */
 const urlCharacters = /^(?:[\w\-.~:/?#[\]@!$&'()*+,;={}]|%[0-9a-f]{2})*$/i;
 
-export const isJsonType = (contentType: string): boolean => /^application\/(?:[a-z0-9.-]+\+)?json *(?:;|$)/i.test(contentType);
+export const isJsonType = (contentType: string): boolean =>
+  /^(?:application\/(?:[a-z0-9.-]+\+)?json|text\/json) *(?:;|$)/i.test(contentType);
 export const isFormType = (contentType: string): boolean => /^application\/x-www-form-urlencoded *(?:;|$)/i.test(contentType);
 export const isMultipartType = (contentType: string): boolean => /^multipart\/form-data$/i.test(contentType);
+
+/** Whether the gate encodes a body of this type itself, as opposed to text and bytes. */
+const isEncoded = (contentType: string): boolean => isJsonType(contentType) || isFormType(contentType) || isMultipartType(contentType);
 
 /** By default, GET and DELETE carry parameters in the query, other methods in the body. */
 export const hasBody = (method: IntentEndpoint['method']): boolean => method !== 'GET' && method !== 'DELETE';
@@ -32,14 +36,34 @@ export function namesInJson({
 }
 
 /** Whether a call has a body without parameters: an empty object or form. */
-export const sendsBodyAnyway = ({ method, body }: IntentEndpoint): boolean => body === undefined && hasBody(method);
+export const sendsBodyAnyway = ({ method, body, optional_body }: IntentEndpoint): boolean =>
+  body === undefined && hasBody(method) && !optional_body;
+
+/** The inputs of an intent as a call with these values must have them: without any value in an optional body, none in it is required. */
+export function expectedInputs(
+  { endpoint, input_parameters: inputs }: Pick<IntentInput, 'endpoint' | 'input_parameters'>,
+  values: Record<string, unknown>,
+): Parameter[] {
+  if (!endpoint.optional_body) return inputs;
+  const template = parseUrlTemplate(endpoint.url);
+  if (typeof template === 'string') return inputs;
+  const placed = placeholderNames(template);
+  const inBody = new Set(inputs.filter((input) => !placed.has(input.name) && carrierOf(input, endpoint) === 'body'));
+  const isGiven = (name: string) => Object.hasOwn(values, name) && values[name] !== null;
+  const isSent = [...inBody].some(({ name, default: fallback }) => fallback !== undefined || isGiven(name));
+  return isSent ? inputs : inputs.map((input) => (inBody.has(input) ? { ...input, required: false } : input));
+}
 
 /** Problems of an endpoint at registration: its URL template, target, body, and the carriers of its inputs. */
 export function checkEndpoint(endpoint: IntentEndpoint, inputs: readonly Parameter[], rules: EgressRules): Issue[] {
   const issues = checkUrl(endpoint.url, inputs, rules).map((problem) => ({ path: '/endpoint/url', problem }));
   const template = parseUrlTemplate(endpoint.url);
   const placed = typeof template === 'string' ? new Set<string>() : placeholderNames(template);
-  return [...issues, ...checkBody(endpoint, inputs, placed), ...inputs.flatMap((input, at) => checkCarrier(input, at, endpoint, placed))];
+  return [
+    ...issues,
+    ...checkBody(endpoint, inputs, placed),
+    ...inputs.flatMap((input, at) => checkCarrier(input, at, endpoint, inputs, placed)),
+  ];
 }
 
 function checkBody({ method, content_type, body }: IntentEndpoint, inputs: readonly Parameter[], placed: ReadonlySet<string>): Issue[] {
@@ -53,7 +77,7 @@ function checkBody({ method, content_type, body }: IntentEndpoint, inputs: reado
     );
   if (typeof body !== 'string') {
     const isSent = body === undefined && (hasBody(method) || inputs.some((input) => input.in === 'body'));
-    if (!isSent || isForm || isJsonType(content_type)) return [];
+    if (!isSent || isEncoded(content_type)) return [];
     return refuse(
       'content_type',
       'must be application/json, another JSON type ending in +json, application/x-www-form-urlencoded or multipart/form-data, unless one parameter is the body',
@@ -67,11 +91,49 @@ function checkBody({ method, content_type, body }: IntentEndpoint, inputs: reado
   return type === undefined || whole.type === type ? [] : refuse('body', `must name a parameter of type ${type} for this content type`);
 }
 
-function checkCarrier(input: Parameter, at: number, endpoint: IntentEndpoint, placed: ReadonlySet<string>): Issue[] {
+/** Whether an input is the file name or media type of another one. */
+export const isDescribing = ({ in: carrier }: Pick<Parameter, 'in'>): boolean => carrier === 'filename' || carrier === 'content_type';
+
+/** The problem of an input that is the file name or media type of another one. */
+function checkDescribing(
+  input: Parameter,
+  endpoint: IntentEndpoint,
+  inputs: readonly Parameter[],
+  placed: ReadonlySet<string>,
+): [member: string, problem: string] | undefined {
+  const { in: place, of, type } = input;
+  const other = inputs.find(({ name }) => name === of);
+  const isPart = other !== undefined && isPartOf(other, endpoint, placed);
+  const isDescribed = isPart && (other.style === 'base64' || (place === 'content_type' && other.style === undefined));
+  const isWhole = place === 'content_type' && endpoint.body === of && !isEncoded(endpoint.content_type);
+  if (!isDescribing(input) || (!isDescribed && !isWhole))
+    return ['of', 'must name a file in a multipart form, or for a content_type also a part, or a body that is text or bytes'];
+  if (inputs.find((one) => one.in === place && one.of === of) !== input)
+    return ['of', 'must not name the same parameter as another input of this kind'];
+  const needed = other?.type === 'array' ? 'array' : 'string';
+  return type === needed ? undefined : ['type', `must be ${needed}, because of the parameter that it describes`];
+}
+
+/** Whether an input is a part of a multipart form. */
+const isPartOf = (input: Parameter, endpoint: IntentEndpoint, placed: ReadonlySet<string>): boolean =>
+  isMultipartType(endpoint.content_type) &&
+  endpoint.body !== input.name &&
+  !placed.has(input.name) &&
+  carrierOf(input, endpoint) === 'body';
+
+function checkCarrier(
+  input: Parameter,
+  at: number,
+  endpoint: IntentEndpoint,
+  inputs: readonly Parameter[],
+  placed: ReadonlySet<string>,
+): Issue[] {
   const refuse = (member: string, problem: string): Issue => ({ path: `/input_parameters/${at}/${member}`, problem });
   const isPlaced = placed.has(input.name);
   const carrier = isPlaced ? 'url' : carrierOf(input, endpoint);
   const issues: Issue[] = [];
+  const problem = input.of === undefined && !isDescribing(input) ? undefined : checkDescribing(input, endpoint, inputs, placed);
+  if (problem) issues.push(refuse(...problem));
   // checkUrl refuses a header field in the URL
   if (input.in !== undefined && input.in !== 'header' && isPlaced)
     issues.push(refuse('in', 'must be left out, because the parameter has a placeholder in the URL'));
@@ -79,7 +141,7 @@ function checkCarrier(input: Parameter, at: number, endpoint: IntentEndpoint, pl
     issues.push(refuse('in', 'must not be body, because the endpoint already defines its body'));
   }
   const isField = carrier === 'query' || (carrier === 'body' && endpoint.body !== input.name && !isJsonType(endpoint.content_type));
-  const isPart = carrier === 'body' && endpoint.body !== input.name && isMultipartType(endpoint.content_type);
+  const isPart = isPartOf(input, endpoint, placed);
   if (input.content_type !== undefined && !isPart)
     issues.push(refuse('content_type', 'must be left out, because the parameter is not part of a multipart form'));
   if (input.style === 'base64') {

@@ -1,6 +1,7 @@
 import { isNumeric, withoutExponent } from '../../../schemas/number.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
 import { isObject } from '../json.ts';
+import { fileNameOf } from './file-name.ts';
 
 export interface NameValuePair {
   name: string;
@@ -9,6 +10,8 @@ export interface NameValuePair {
   encoded?: string;
   /** content type of a multipart part; default: text */
   contentType?: string | undefined;
+  /** of a multipart file */
+  fileName?: string | undefined;
   /** content of a multipart file; replaces the value */
   bytes?: Buffer;
 }
@@ -56,15 +59,34 @@ function* bracketed(name: string, value: unknown): Generator<NameValuePair> {
   else for (const [member, item] of Object.entries(value)) yield* bracketed(`${name}[${member}]`, item);
 }
 
+/** A value in a body. */
+export interface Member {
+  name: string;
+  value: unknown;
+  style?: Style | undefined;
+  content_type?: string | undefined;
+  /** file names that the caller chose, one per item */
+  fileNames?: readonly string[];
+  /** media types that the caller chose, one per item */
+  mediaTypes?: readonly string[];
+}
+
 /** The multipart parts of a parameter: one per list item; objects are JSON. */
-export function* partsOf(name: string, value: unknown, style: Style = 'repeated', contentType?: string): Generator<NameValuePair> {
+export function* partsOf({ name, value, style = 'repeated', ...member }: Member): Generator<NameValuePair> {
+  const { fileNames = [], mediaTypes = [], content_type } = member;
   if (style !== 'repeated') {
     const usual = style === 'json' ? 'application/json' : undefined;
-    for (const field of fieldsOf(name, value, style)) yield { ...field, contentType: contentType ?? usual };
+    for (const field of fieldsOf(name, value, style)) yield { ...field, contentType: content_type ?? usual };
     return;
   }
-  for (const item of Array.isArray(value) ? value : [value]) {
-    if (Buffer.isBuffer(item)) yield { name, value: '', bytes: item, contentType: contentType ?? 'application/octet-stream' };
-    else yield { name, value: write(item), contentType: contentType ?? (isObject(item) ? 'application/json' : undefined) };
+  for (const [at, item] of (Array.isArray(value) ? value : [value]).entries()) {
+    const contentType = mediaTypes[at] ?? content_type;
+    if (!Buffer.isBuffer(item)) {
+      yield { name, value: write(item), contentType: contentType ?? (isObject(item) ? 'application/json' : undefined) };
+      continue;
+    }
+    const type = contentType ?? 'application/octet-stream';
+    const fileName = fileNames[at] ?? fileNameOf(name, type, Array.isArray(value) ? at + 1 : undefined);
+    yield { name, value: '', bytes: item, contentType: type, fileName };
   }
 }

@@ -26,7 +26,7 @@ export function buildHeaders(call: UpstreamCall, url: URL, credential: Credentia
     ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
   };
   const carried = {
-    accept: 'application/json, */*;q=0.1',
+    accept: request.accept ?? 'application/json, */*;q=0.1',
     'accept-encoding': 'identity',
     'user-agent': 'intent-gate',
     'x-request-id': headerText(call.requestId),

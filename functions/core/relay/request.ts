@@ -4,8 +4,8 @@ import type { Intent, IntentEndpoint } from '../../../schemas/intent.ts';
 import type { Service } from '../../../schemas/service.ts';
 import { invalidParameter } from '../api-error.ts';
 import { pointer } from '../json.ts';
-import { decodeFiles, formEncode, writeBody } from './body.ts';
-import { carrierOf, isJsonType, isMultipartType, sendsBodyAnyway } from './endpoint.ts';
+import { decodeFiles, describeMembers, formEncode, writeBody } from './body.ts';
+import { carrierOf, isDescribing, isJsonType, isMultipartType, sendsBodyAnyway } from './endpoint.ts';
 import { encode, fieldsOf, isEmpty, itemsOf, type NameValuePair, write } from './fields.ts';
 import { checkMembers, type Written } from './members.ts';
 import { type Placeholder, parseUrlTemplate, placeholderNames, placeholdersOf, type UrlTemplate } from './url-template.ts';
@@ -17,6 +17,8 @@ export interface UpstreamRequest {
   contentType?: string;
   body?: string | Buffer;
   headers?: Record<string, string>;
+  /** value of `Accept`; default: JSON, else anything */
+  accept?: string;
 }
 
 export interface UpstreamCall {
@@ -65,6 +67,8 @@ export function buildRequest(
     query = [],
     body = [],
     header = [],
+    filename = [],
+    content_type = [],
   } = Object.groupBy(
     remaining.map((input) => ({ ...input, value: values[input.name] })),
     (input) => carrierOf(input, endpoint),
@@ -73,7 +77,7 @@ export function buildRequest(
   const isForm = !isJsonType(endpoint.content_type);
   const issues = checkMembers([...query, ...(isForm ? writtenAsFields(body, endpoint) : [])], declaredNames(template, input_parameters));
   const filled = expand(template, values, issues);
-  const sent = decodeFiles(body, issues);
+  const sent = describeMembers(decodeFiles(body, issues), [...filename, ...content_type], issues);
   if (issues.length > 0) throw invalidParameter(issues);
   const collect = openCollector();
   const queryFields = query.flatMap(({ name, value, style }) => collect(fieldsOf(name, value, style)));
@@ -83,16 +87,17 @@ export function buildRequest(
     throw invalidParameter([{ path: '/parameters', problem: `must produce a URL of at most ${maxUrlLength} characters` }]);
   }
   const headers = Object.fromEntries(header.map(({ name, value }) => [name, write(value)]));
-  const call = { method: endpoint.method, url, ...(header.length > 0 && { headers }) };
+  const { method, accept } = endpoint;
+  const call = { method, url, ...(header.length > 0 && { headers }), ...(accept !== undefined && { accept }) };
   return sent.length > 0 || sendsBodyAnyway(endpoint) ? { ...call, ...writeBody(endpoint, sent, collect) } : call;
 }
 
 /** The values of a body that are written as fields. */
 const writtenAsFields = (body: readonly Written[], { content_type, body: whole }: Intent['endpoint']): readonly Written[] =>
-  isMultipartType(content_type)
-    ? body.filter(({ style }) => style !== undefined)
-    : typeof whole === 'string'
-      ? body.map(({ name, value }) => ({ name, value }))
+  typeof whole === 'string'
+    ? body.map(({ name, value }) => ({ name, value }))
+    : isMultipartType(content_type)
+      ? body.filter(({ style }) => style !== undefined)
       : body;
 
 /** Collects fields up to a maximum length: a few values can produce many fields. */
@@ -151,7 +156,7 @@ function literalNames({ parts }: UrlTemplate): string[] {
 
 /** Names reserved for parameters and the literal query, which members of objects must not have. */
 const declaredNames = (template: UrlTemplate, inputs: Intent['input_parameters']): string[] => [
-  ...inputs.filter((input) => input.in !== 'header').map(({ name }) => name),
+  ...inputs.filter((input) => input.in !== 'header' && !isDescribing(input)).map(({ name }) => name),
   ...literalNames(template),
 ];
 

@@ -1,6 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
-import { answerUsedKey, fingerprintOf, readIdempotencyKey } from '../../../../functions/core/execution/idempotency-key.ts';
+import {
+  answerUsedKey,
+  fingerprintOf,
+  readIdempotencyKey,
+  upstreamKeyOf,
+  upstreamUuidOf,
+} from '../../../../functions/core/execution/idempotency-key.ts';
 import type { UsedKey } from '../../../../functions/core/execution/idempotent-call-store.ts';
 import { readRequest } from '../../../../functions/core/http/request.ts';
 
@@ -31,6 +37,19 @@ describe('Idempotency-Key', () => {
     const refusal = { name: 'ApiError', code: 'INVALID_PARAMETER', status: 400, details: { issues: [{ path: '', problem }] } };
     expect(() => readIdempotencyKey(requestWith(...values))).toThrow(expect.objectContaining(refusal));
   });
+});
+
+test.each([
+  ['agent-a', 'one'],
+  ['agent-a', 'two'],
+  ['agent-b', 'one'],
+  ['agent-b', '123e4567-e89b-42d3-a456-426614174000'],
+])('the UUID of %s for %s is the start of its digest, with the version and variant of RFC 9562', (account, key) => {
+  const uuid = upstreamUuidOf(account, key);
+  expect(uuid).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  const digest = Buffer.from(upstreamKeyOf(account, key), 'base64url').toString('hex');
+  const withoutMarks = (hex: string) => hex.replaceAll('-', '').replace(/^(.{12}).(.{3}).(.{15}).*$/, '$1$2$3');
+  expect(withoutMarks(uuid)).toBe(withoutMarks(digest));
 });
 
 test('a fingerprint depends on what is requested, not on how it is spelt', () => {

@@ -239,6 +239,7 @@ describe('what carries the parameters', () => {
   const noBytes = 'may be base64 only for a string that is a body other than JSON, or part of a multipart form';
   const noField = 'must be left out, because the parameter is not in a query or form';
   const noPart = 'must be left out, because the parameter is not part of a multipart form';
+  const ofWhat = 'must name a file in a multipart form, or for a content_type also a part, or a body that is text or bytes';
   const inUrl = 'must be left out, because the parameter has a placeholder in the URL';
   const hasBody = 'must not be body, because the endpoint already defines its body';
   const callersForm = 'must be multipart/form-data without parameters, or application/x-www-form-urlencoded, if the body is a form';
@@ -256,6 +257,19 @@ describe('what carries the parameters', () => {
     ['a form in brackets', form, [id, { ...named, style: 'brackets' }]],
     ['a query in brackets beside a whole body', { ...post, body: 'a' }, [id, named, { ...named, name: 'b', style: 'brackets' }]],
     ['the type of a part', multipart, [id, { ...text, content_type: 'text/csv' }]],
+    ['the name of a file', multipart, [id, file, { name: 'b', type: 'string', in: 'filename', of: 'a' }]],
+    ['the chosen type of a part', multipart, [id, text, { name: 'b', type: 'string', in: 'content_type', of: 'a' }]],
+    ['the chosen type of text', { ...csv, body: 'a' }, [id, text, { name: 'b', type: 'string', in: 'content_type', of: 'a' }]],
+    [
+      'names of files and their types',
+      multipart,
+      [
+        id,
+        { name: 'a', type: 'array', style: 'base64' },
+        { name: 'b', type: 'array', in: 'filename', of: 'a' },
+        { name: 'c', type: 'array', in: 'content_type', of: 'a' },
+      ],
+    ],
   ])('may be %s', (_, endpoint, parameters) => {
     expect(checkEndpoint(endpoint, parameters, production)).toEqual([]);
   });
@@ -277,6 +291,54 @@ describe('what carries the parameters', () => {
     ['a style in the path', post, [{ ...id, style: 'commas' }], '/input_parameters/0/style', noField],
     ['a style in JSON', post, [id, { ...named, style: 'brackets' }], '/input_parameters/1/style', noField],
     ['a style of a whole body', { ...form, body: 'a' }, [id, { ...named, style: 'json' }], '/input_parameters/1/style', noField],
+    ['the name of a text', multipart, [id, text, { ...text, name: 'b', in: 'filename', of: 'a' }], '/input_parameters/2/of', ofWhat],
+    ['the name of nothing', multipart, [id, file, { ...text, name: 'b', in: 'filename' }], '/input_parameters/2/of', ofWhat],
+    ['the name of a variable', multipart, [id, { ...text, name: 'b', in: 'filename', of: 'id' }], '/input_parameters/1/of', ofWhat],
+    [
+      'the name of a body',
+      { ...csv, body: 'a' },
+      [id, text, { ...text, name: 'b', in: 'filename', of: 'a' }],
+      '/input_parameters/2/of',
+      ofWhat,
+    ],
+    [
+      'the type of JSON',
+      { ...post, body: 'a' },
+      [id, text, { ...text, name: 'b', in: 'content_type', of: 'a' }],
+      '/input_parameters/2/of',
+      ofWhat,
+    ],
+    ['the type of a member', post, [id, text, { ...text, name: 'b', in: 'content_type', of: 'a' }], '/input_parameters/2/of', ofWhat],
+    [
+      'the type of a form',
+      { ...form, body: 'a' },
+      [id, named, { ...text, name: 'b', in: 'content_type', of: 'a' }],
+      '/input_parameters/2/of',
+      ofWhat,
+    ],
+    ['the type of a type', multipart, [id, { ...text, in: 'content_type', of: 'a' }], '/input_parameters/1/of', ofWhat],
+    ['a text of another input', post, [id, { ...text, of: 'id' }], '/input_parameters/1/of', ofWhat],
+    [
+      'two names of a file',
+      multipart,
+      [id, file, { ...text, name: 'b', in: 'filename', of: 'a' }, { ...text, name: 'c', in: 'filename', of: 'a' }],
+      '/input_parameters/3/of',
+      'must not name the same parameter as another input of this kind',
+    ],
+    [
+      'one name of many files',
+      multipart,
+      [id, { name: 'a', type: 'array', style: 'base64' }, { ...text, name: 'b', in: 'filename', of: 'a' }],
+      '/input_parameters/2/type',
+      'must be array, because of the parameter that it describes',
+    ],
+    [
+      'the type of JSON text in a part',
+      multipart,
+      [id, { ...named, style: 'json' }, { ...text, name: 'b', in: 'content_type', of: 'a' }],
+      '/input_parameters/2/of',
+      ofWhat,
+    ],
     ['the type of no part', form, [id, { ...text, content_type: 'text/csv' }], '/input_parameters/1/content_type', noPart],
     ...[
       'application/x-www-form-urlencoded-v2',

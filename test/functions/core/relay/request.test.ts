@@ -206,15 +206,15 @@ describe('what carries a parameter', () => {
     );
     const [, boundary] = /^multipart\/form-data; boundary=(gate-[0-9a-f]{64})$/.exec(contentType) ?? [];
     const part = (head: string, value: string) => `--${boundary}\r\nContent-Disposition: form-data; name="${head}\r\n\r\n${value}\r\n`;
-    const file = 'file"; filename="file"\r\nContent-Type: application/octet-stream';
+    const file = (at: number) => `file"; filename="file-${at}.bin"\r\nContent-Type: application/octet-stream`;
     const parts = [
       part('note"', 'a "b"\r\nc'),
       part('x%22y"', '1'),
       part('x%22y"', '2'),
       part('meta"\r\nContent-Type: application/json', '{"k":"v"}'),
       part('near[lat]"', '1'),
-      part(file, bytes.toString('latin1')),
-      part(file, ''),
+      part(file(1), bytes.toString('latin1')),
+      part(file(2), ''),
     ];
     expect((body as Buffer).toString('latin1')).toBe(`${parts.join('')}--${boundary}--\r\n`);
   });
