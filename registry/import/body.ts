@@ -1,53 +1,63 @@
 import { hasBody, isFormType, isJsonType, isMultipartType } from '../../functions/core/relay/endpoint.ts';
+import { fileNameOf } from '../../functions/core/relay/file-name.ts';
 import type { IntentEndpoint } from '../../schemas/intent.ts';
-import { bodyMediaType } from '../../schemas/media-type.ts';
-import { type Parameter, parameter } from '../../schemas/parameter.ts';
+import { bodyMediaType, partMediaType } from '../../schemas/media-type.ts';
 import { anything, type Facts } from './facts.ts';
+import { asFile, describing, type Input, isCompound, joinedOtherwise, leaveOut, readChoice, readStyle } from './input.ts';
 import { type AddNote, follow, isNode, type Node, node, pathOf, resolve, text, Unfit } from './node.ts';
 import { type Form, type Operation, type Reading, readForms } from './operation.ts';
-
-export interface Input {
-  name: string;
-  in: 'path' | 'query' | 'header' | 'body';
-  isRequired: boolean;
-  /** how a list or object is serialised, if not in the default style */
-  style?: Parameter['style'];
-  /** of a part of a multipart form */
-  contentType?: string;
-  facts: Facts;
-  path: string;
-}
 
 export interface BodyInputs {
   contentType: string;
   /** no body, one input per member, or one input for the whole body */
   kind: 'none' | 'members' | 'whole';
   inputs: Input[];
+  /** its members may all be left out, and then there is no body */
+  isOptional?: boolean;
   /** alternative: the whole body as one input, if its members cannot be inputs */
   asWhole?: () => BodyInputs;
 }
 
 const json = 'application/json';
 const octets = 'application/octet-stream';
+const plainText = 'text/plain';
+const multipart = 'multipart/form-data';
 const none: BodyInputs = { contentType: json, kind: 'none', inputs: [] };
 
-const isPatchList = (mediaType: string): boolean => mediaType === 'application/json-patch+json';
-const isText = (mediaType: string): boolean =>
-  /^text\/|^application\/([a-z0-9.-]+\+)?(xml|yaml)$|^application\/(x-yaml|x-ndjson|jsonl|graphql|sql|javascript)$/.test(mediaType);
-const isBytes = (mediaType: string): boolean => !isJsonType(mediaType) && !isText(mediaType) && !isForm(mediaType);
-const isForm = (mediaType: string): boolean => isFormType(mediaType) || isMultipartType(mediaType);
+type Kind = 'json' | 'form' | 'multipart' | 'text' | 'bytes';
 
-/** Content types by preference. JSON Patch comes late, because other types describe the members that change. */
-const sendable: ((mediaType: string) => boolean)[] = [
-  (mediaType) => mediaType === json,
-  (mediaType) => mediaType === 'application/merge-patch+json',
-  (mediaType) => isJsonType(mediaType) && !isPatchList(mediaType),
-  (mediaType) => ['*/*', 'application/*'].includes(mediaType),
-  isFormType,
-  isMultipartType,
-  isPatchList,
-  isText,
-  (mediaType) => !mediaType.startsWith('multipart/'),
+interface Candidate extends Form {
+  kind: Kind;
+  facts: Facts;
+}
+
+const isPatchList = (mediaType: string): boolean => mediaType === 'application/json-patch+json';
+const isAny = (mediaType: string): boolean => ['*/*', 'application/*'].includes(mediaType);
+const isText = (mediaType: string): boolean =>
+  /^text\/|^application\/([a-z0-9.*-]+\+)?(xml|yaml)$|^application\/(x-yaml|x-ndjson|jsonl|graphql|sql|javascript)$/.test(mediaType);
+
+function kindOf(mediaType: string, facts: Facts): Kind {
+  if (isAny(mediaType)) return facts.isBinary ? 'bytes' : isOnly(facts, 'string') ? 'text' : 'json';
+  if (isJsonType(withoutRange(mediaType))) return 'json';
+  if (isFormType(mediaType)) return 'form';
+  if (mediaType === multipart || mediaType === 'multipart/*') return 'multipart';
+  return isText(mediaType) ? 'text' : 'bytes';
+}
+
+const isOnly = ({ types }: Facts, type: string): boolean =>
+  types !== undefined && [...types].every((one) => one === type || one === 'null');
+
+/** Body types by preference. JSON Patch comes late, because other types describe the members that change. */
+const sendable: ((candidate: Candidate) => boolean)[] = [
+  ({ mediaType }) => mediaType === json,
+  ({ mediaType }) => mediaType === 'application/merge-patch+json',
+  ({ mediaType, kind }) => kind === 'json' && !isPatchList(mediaType) && !isAny(mediaType),
+  ({ mediaType, kind }) => kind === 'json' && !isPatchList(mediaType),
+  ({ kind }) => kind === 'form',
+  ({ kind }) => kind === 'multipart',
+  ({ mediaType }) => isPatchList(mediaType),
+  ({ kind }) => kind === 'text',
+  ({ mediaType, kind }) => kind === 'bytes' && !mediaType.startsWith('multipart/'),
   () => true,
 ];
 
@@ -65,14 +75,25 @@ export function readBodyInputs({ method, node: operation }: Operation, reading: 
 }
 
 function readBest(forms: readonly Form[], body: Node, isRequired: boolean, reading: Reading): BodyInputs {
-  const known = sendable.map((suits) => forms.find(({ mediaType }) => suits(mediaType))).filter((form) => form !== undefined);
+  const candidates = forms.map((form): Candidate => {
+    const facts = reading.readSchema(form.schema);
+    return { ...form, facts, kind: kindOf(form.mediaType, facts) };
+  });
+  const best = [...new Set(sendable.map((suits) => candidates.find(suits)).filter((candidate) => candidate !== undefined))];
+  const files = best.flatMap((candidate) => (candidate.kind === 'multipart' ? namesOfFiles(candidate, reading) : []));
+  const losesFiles = ({ kind, facts }: Candidate) =>
+    (kind === 'json' || kind === 'form') && files.some((name) => isFile(facts.properties.get(name)?.() ?? { ...anything, isBinary: true }));
   const obstacles: Unfit[] = [];
-  for (const form of known) {
+  for (const candidate of best.sort((one, other) => Number(losesFiles(one)) - Number(losesFiles(other)))) {
     try {
-      const read = readForm(form, isRequired, reading, text(body.description));
-      if (form.contentType.startsWith(`${read.contentType};`) && !isMultipartType(read.contentType))
-        reading.addNote(pathOf(form.node), `the body is sent as ${read.contentType}, without the parameters of this type`);
-      return read;
+      const alike = candidates.filter(({ kind }) => kind === candidate.kind);
+      const read = readForm(candidate, alike, isRequired, reading, text(body.description));
+      if (candidate.contentType.startsWith(`${read.contentType};`) && !isMultipartType(read.contentType))
+        reading.addNote(pathOf(candidate.node), `the body is sent as ${read.contentType}, without the parameters of this type`);
+      const others = candidates.filter(({ kind }) => kind === 'bytes' && kind !== candidate.kind);
+      if (others.length > 0)
+        reading.addNote(pathOf(body), `the body cannot be sent as ${others.map(({ mediaType }) => mediaType).join(', ')}`);
+      return isRequired || read.kind !== 'members' ? read : { ...read, isOptional: true };
     } catch (error) {
       if (!(error instanceof Unfit)) throw error;
       obstacles.push(error);
@@ -81,41 +102,81 @@ function readBest(forms: readonly Form[], body: Node, isRequired: boolean, readi
   throw obstacles[0];
 }
 
-function readForm(form: Form, isRequired: boolean, reading: Reading, description: string | undefined): BodyInputs {
-  const facts = reading.readSchema(form.schema);
-  const isAny = form.mediaType.includes('*');
-  const isFile = isAny ? facts.isBinary === true || !['*/*', 'application/*'].includes(form.mediaType) : isBytes(form.mediaType);
-  const contentType = isAny ? (isFile ? octets : json) : contentTypeOf(form);
+const namesOfFiles = ({ facts, node: form }: Candidate, reading: Reading): string[] =>
+  [...facts.properties].flatMap(([name, read]) => (isBinary(read(), encodingOf(form, name), reading) ? [name] : []));
+
+function readForm(
+  form: Candidate,
+  alike: readonly Candidate[],
+  isRequired: boolean,
+  reading: Reading,
+  description: string | undefined,
+): BodyInputs {
+  const { kind, facts } = form;
   const path = pathOf(form.schema) || pathOf(form.node);
-  if (contentType.startsWith('multipart/') && !isForm(contentType)) throw new Unfit(path, `takes ${contentType}, which calls cannot send`);
+  if (kind === 'text' || kind === 'bytes') return readContent(form, alike, isRequired, path, facts.description ?? description);
+  const isForm = kind !== 'json';
+  const contentType = kind === 'multipart' ? multipart : form.mediaType.includes('*') ? json : contentTypeOf(form);
   const whole = (facts: Facts): BodyInputs => ({
     contentType,
     kind: 'whole',
     inputs: [{ name: 'body', in: 'body', isRequired, facts: { ...facts, description: facts.description ?? description }, path }],
   });
-  if (isFile) {
-    const { kind, inputs } = whole({ ...anything, types: new Set(['string']), description: facts.description ?? description });
-    return { contentType, kind, inputs: inputs.map(asFile) };
-  }
-  if (!isForm(contentType) && !isJsonType(contentType)) {
-    return whole({ ...anything, types: new Set(['string']), description: description ?? `Text of type ${contentType}` });
-  }
+  const isDescribed = facts.types !== undefined || facts.properties.size > 0 || facts.required.size > 0;
   const types = [...(facts.types ?? ['object'])].filter((type) => type !== 'null');
-  const isOneObject = types.length === 1 && types[0] === 'object';
-  if (isForm(contentType) && !types.includes('object')) throw new Unfit(path, `takes a form that is not an object (${types.join(' or ')})`);
-  if (!isForm(contentType) && !isOneObject && facts.properties.size === 0) return whole(facts);
-  if (!isForm(contentType) && types.length > 1) return whole(facts);
-  // as separate inputs, the required members of an optional body could not be required
-  if (!isForm(contentType) && !isRequired && facts.types?.has('null') && facts.required.size > 0) return whole(facts);
+  if (isForm && !types.includes('object')) throw new Unfit(path, `takes a form that is not an object (${types.join(' or ')})`);
   const object: Facts = { ...facts, types: new Set(['object']) };
+  if (!isForm) {
+    if (!isDescribed) return whole(facts);
+    const isOneObject = types.length === 1 && types[0] === 'object';
+    if (types.length > 1 || (!isOneObject && facts.properties.size === 0)) return whole(facts);
+    // as separate inputs, the required members of an optional body could not be required
+    if (!isRequired && facts.types?.has('null') && facts.required.size > 0) return whole(facts);
+  }
+  const isOpen = facts.isOpen === true || [...facts.required].some((name) => !facts.properties.has(name));
+  if (!isForm && isOpen) return whole(object);
   if (facts.properties.size === 0)
-    return isEmpty(form.schema) ? { ...none, contentType, kind: isRequired ? 'members' : 'none' } : whole(object);
-  if (facts.values?.().types !== undefined) reading.addNote(path, 'additional members of the body (additionalProperties) were left out');
+    return isEmpty(form.schema) && !isOpen ? { ...none, contentType, kind: isRequired ? 'members' : 'none' } : whole(object);
   const members = readMembers(facts, path);
-  const inputs = isForm(contentType) ? members.flatMap((input) => fitFormMember(input, form, contentType, reading.addNote)) : members;
+  if (!isForm) return { contentType, kind: 'members', inputs: members, asWhole: () => whole(object) };
+  const inputs = members.flatMap((input) => fitFormMember(input, form, reading));
   if (members.length > 0 && inputs.length === 0) throw new Unfit(path, 'takes files only, and a form of this type carries text');
-  return { contentType, kind: 'members', inputs, ...(!isForm(contentType) && { asWhole: () => whole(object) }) };
+  if (!isOpen) return { contentType, kind: 'members', inputs };
+  if (inputs.every(({ style = 'brackets', contentType, of }) => style === 'brackets' && contentType === undefined && of === undefined))
+    return whole(object);
+  reading.addNote(path, 'additional members of the form were left out, because its described members are serialised each in its own way');
+  return { contentType, kind: 'members', inputs };
 }
+
+/** A body that is text, or bytes in base64. The caller chooses its type if the document leaves a choice. */
+function readContent(
+  form: Candidate,
+  alike: readonly Candidate[],
+  isRequired: boolean,
+  path: string,
+  description: string | undefined,
+): BodyInputs {
+  const usable = alike.filter(({ mediaType }) => !mediaType.startsWith('multipart/'));
+  if (usable.length === 0) throw new Unfit(path, `takes ${form.mediaType}, which calls cannot send`);
+  const mediaTypes = usable.map(({ mediaType }) => mediaType);
+  const concrete = usable.find(({ mediaType }) => !mediaType.includes('*'));
+  const isBytes = form.kind === 'bytes';
+  const isOctets = mediaTypes.some((mediaType) => isAny(mediaType) || mediaType === octets);
+  const usual = isBytes ? octets : concrete === undefined ? usualText(mediaTypes[0] ?? '') : contentTypeOf(concrete);
+  const choice = readChoice(mediaTypes, isBytes && !isOctets ? undefined : usual);
+  const facts: Facts = { ...anything, types: new Set(['string']), description: description ?? `Text of type ${mediaTypes.join(', ')}` };
+  const input: Input = { name: 'body', in: 'body', isRequired, facts, path };
+  const body = isBytes ? asFile({ ...input, facts: { ...facts, description } }) : input;
+  if (choice === undefined) return { contentType: concrete === undefined ? usual : contentTypeOf(concrete), kind: 'whole', inputs: [body] };
+  const type = describing(body, 'content_type', choice, isRequired && isBytes && !isOctets);
+  return { contentType: usual, kind: 'whole', inputs: [body, type] };
+}
+
+const usualText = (range: string): string =>
+  range === 'application/*' ? octets : isAny(range) || range === 'text/*' ? plainText : withoutRange(range);
+
+/** `application/*+json` means JSON of any name. */
+const withoutRange = (mediaType: string): string => mediaType.replace('/*+', '/');
 
 /** With its parameters, if they can be sent. */
 const contentTypeOf = (form: Form): string => (bodyMediaType.safeParse(form.contentType).success ? form.contentType : form.mediaType);
@@ -123,88 +184,79 @@ const contentTypeOf = (form: Form): string => (bodyMediaType.safeParse(form.cont
 /** Whether a schema allows no members, as opposed to not describing them. */
 function isEmpty(schema: unknown): boolean {
   const found = follow(schema);
-  return isNode(found) && (isNode(found.properties) || found.additionalProperties === false || found.maxProperties === 0);
+  return isNode(found) && (found.additionalProperties === false || found.maxProperties === 0);
 }
 
-const readMembers = (facts: Facts, path: string): Input[] =>
-  [...facts.properties].flatMap(([name, read]) => {
-    const member = read();
-    if (member.isReadOnly) return [];
-    return [{ name, in: 'body' as const, isRequired: facts.required.has(name), facts: member, path }];
+/** The members of an object as inputs, with required ones that it does not describe. */
+function readMembers({ properties, required }: Facts, path: string): Input[] {
+  const undescribed = [...required].filter((name) => !properties.has(name)).map((name) => [name, () => anything] as const);
+  return [...properties, ...undescribed].flatMap(([name, read]) => {
+    const facts = read();
+    return facts.isReadOnly ? [] : [{ name, in: 'body' as const, isRequired: required.has(name), facts, path }];
   });
+}
 
-/** Serialises as `encoding` says. By default, forms repeat keys of lists and bracket members of objects; multipart bodies use JSON. */
-function fitFormMember(input: Input, form: Form, contentType: IntentEndpoint['content_type'], addNote: AddNote): Input[] {
+const encodingOf = (form: Node, name: string): Node => node(node(form.encoding)[name]);
+
+/**
+ * Serialises as `encoding` says. By default, lists repeat their key, and objects in multipart bodies are JSON. In URL-encoded forms, objects are JSON
+ * since OpenAPI 3.1 (3.1.1, Encoding Object, `contentType`). Documents in OpenAPI 3.0, whose default is the style `form`, mostly describe services that
+ * read members in brackets.
+ */
+function fitFormMember(input: Input, { node: form, kind }: Candidate, reading: Reading): Input[] {
+  const { addNote, isBefore31 } = reading;
   const path = input.facts.path ?? input.path;
-  const isMultipart = isMultipartType(contentType);
-  const encoding = node(node(form.node.encoding)[input.name]);
-  const typed = isMultipart ? withContentType(input, encoding, path, addNote) : input;
-  if (isBinary(input.facts, encoding)) {
-    return isMultipart ? [asFile(typed)] : leaveOut({ ...input, path }, 'it is a file, and a form of this type carries text', addNote);
+  const isMultipart = kind === 'multipart';
+  const encoding = encodingOf(form, input.name);
+  if (isBinary(input.facts, encoding, reading)) {
+    if (!isMultipart) return leaveOut({ ...input, path }, 'it is a file, and a form of this type carries text', addNote);
+    const [file, ...more] = withContentType(asFile(input), encoding, path, addNote);
+    const number = file.facts.types?.has('array') ? 1 : undefined;
+    const description = `The name of the file, without a path. Default: ${fileNameOf(input.name, file.contentType ?? octets, number)}`;
+    return [file, describing(file, 'filename', { ...anything, types: new Set(['string']), description }), ...more];
   }
-  if (!isCompound(input.facts)) return [typed];
+  const typed = isMultipart ? withContentType(input, encoding, path, addNote) : [input];
+  if (!isCompound(input.facts)) return typed;
   const requested = text(encoding.style) !== undefined || encoding.explode !== undefined ? readStyle(encoding, 'form') : undefined;
   if (requested === 'other') return leaveOut({ ...input, path }, joinedOtherwise, addNote);
-  if (requested !== undefined) return [{ ...typed, ...requested }];
-  if (isJsonType(mainType(encoding.contentType))) return [{ ...typed, style: 'json' }];
-  return [isMultipart || !hasObjects(input.facts) ? typed : { ...input, style: 'brackets' }];
+  if (requested !== undefined) return requested.style === undefined ? typed : [{ ...input, ...requested }];
+  if (isJsonType(mainType(encoding.contentType))) return [{ ...(typed[0] ?? input), style: 'json' }];
+  if (isMultipart || !hasObjects(input.facts)) return typed;
+  if (isBefore31) return [{ ...input, style: 'brackets' }];
+  return [input.facts.types?.has('array') ? input : { ...input, style: 'json' }];
 }
 
-/** Leaves out types that parts have or mean anyway, and notes those that cannot be chosen from. */
-function withContentType(input: Input, { contentType }: Node, path: string, addNote: AddNote): Input {
-  const type = mainType(contentType);
-  const implied = isBinary(input.facts, { contentType }) ? ['', octets] : ['', 'text/plain', octets, json];
-  if (implied.includes(type)) return input;
-  const isOne = parameter.shape.content_type.safeParse(type).success && !text(contentType)?.includes(',');
-  if (isOne && (isJsonType(type) || !hasObjects(input.facts))) return { ...input, contentType: type };
-  addNote(path, `the parameter ${input.name} is not sent as ${text(contentType)}, because its part has one type, and an object is JSON`);
-  return input;
-}
-
-/** Drops constraints on the bytes, which do not apply to their base64 form. */
-function asFile(input: Input): Input {
-  const { description, types, items } = input.facts;
-  const isList = types?.has('array') === true;
-  const explained = [description, isList ? 'Each item is the bytes of a file in base64.' : 'The bytes in base64.']
-    .filter(Boolean)
-    .join(' ');
-  const facts: Facts = { ...anything, types: new Set([isList ? 'array' : 'string']), description: explained, ...(isList && { items }) };
-  return { ...input, style: 'base64', facts };
+/** Leaves out types that parts have or mean anyway. If there are several, the caller chooses; an object is always JSON. */
+function withContentType(input: Input, { contentType }: Node, path: string, addNote: AddNote): [Input, ...Input[]] {
+  const types = (text(contentType) ?? '').split(',').map(mainType).filter(Boolean);
+  const isObject = input.style !== 'base64' && hasObjects(input.facts);
+  const choice = isObject ? undefined : readChoice(types, input.style === 'base64' ? octets : plainText);
+  if (choice) return [input, describing(input, 'content_type', choice)];
+  const type = (isObject && types.find(isJsonType)) || (types[0] ?? '');
+  if (['', octets, ...(input.style === 'base64' ? [] : [plainText, json])].includes(type)) return [input];
+  if (partMediaType.safeParse(type).success && (isJsonType(type) || !isObject)) return [{ ...input, contentType: type }];
+  addNote(path, `the parameter ${input.name} is not sent as ${text(contentType)}, because an object is JSON`);
+  return [input];
 }
 
 const mainType = (contentType: unknown): string => (text(contentType)?.split(/[;,]/)[0] ?? '').trim().toLowerCase();
 
-/** Whether a form field has to carry bytes. */
-function isBinary(facts: Facts, encoding: Node): boolean {
+const isFile = ({ isBinary, items }: Facts): boolean => isBinary === true || items?.().isBinary === true;
+
+/** Whether a form field has to carry bytes. Since OpenAPI 3.1, an empty schema means bytes, too (3.1.1, Encoding Object, `contentType`). */
+function isBinary(facts: Facts, encoding: Node, { isBefore31 }: Reading): boolean {
   const type = mainType(encoding.contentType);
-  return facts.isBinary === true || facts.items?.().isBinary === true || (type !== '' && isBytes(type));
+  const isUntyped = !isBefore31 && type === '' && isUnconstrained(facts.items && facts.types?.has('array') ? facts.items() : facts);
+  return isFile(facts) || isUntyped || (type !== '' && kindOf(type, { ...anything, isBinary: true }) === 'bytes');
 }
+
+const isUnconstrained = ({ description: _, path: __, default: ___, ...facts }: Facts): boolean =>
+  Object.values(facts).every(
+    (value) => value === undefined || value === false || (typeof value === 'object' && 'size' in value && value.size === 0),
+  );
 
 /** Whether a value may contain objects, whose members could not be told apart with repeated keys. */
 const hasObjects = ({ types, items }: Facts): boolean => types?.has('object') === true || isCompound(items?.() ?? anything);
-
-export const joinedOtherwise = 'its values are serialised in an unsupported way';
-
-/** Whether a value may be a list or object. Values of any type count as neither, which they usually are. */
-export const isCompound = ({ types }: Facts): boolean => types !== undefined && (types.has('array') || types.has('object'));
-
-/** Converts OpenAPI's `style` and `explode` to the style of a parameter; empty for the default. */
-export function readStyle({ style, explode }: Node, usual: 'form' | 'simple'): { style?: NonNullable<Parameter['style']> } | 'other' {
-  const chosen = text(style) ?? usual;
-  if (chosen === 'form') return explode === false ? { style: 'commas' } : {};
-  if (chosen === 'simple') return usual === 'simple' ? {} : 'other';
-  if (chosen === 'deepObject') return { style: 'brackets' };
-  const separated = { spaceDelimited: 'spaces', pipeDelimited: 'pipes' } as const;
-  if (chosen !== 'spaceDelimited' && chosen !== 'pipeDelimited') return 'other';
-  return explode === true ? {} : { style: separated[chosen] };
-}
-
-/** Leaves out an optional input. @throws Unfit if it is required */
-export function leaveOut({ name, isRequired, path }: Pick<Input, 'name' | 'isRequired' | 'path'>, reason: string, addNote: AddNote): [] {
-  if (isRequired) throw new Unfit(path, `needs the parameter ${name}, but ${reason}`);
-  addNote(path, `the parameter ${name} was left out: ${reason}`);
-  return [];
-}
 
 export const carriesByDefault = (method: IntentEndpoint['method'], { kind }: BodyInputs): 'query' | 'body' =>
   kind === 'members' && hasBody(method) ? 'body' : 'query';

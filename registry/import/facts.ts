@@ -18,6 +18,8 @@ export interface Facts extends Constraints {
   items?: (() => Facts) | undefined;
   /** constraints on unnamed members */
   values?: (() => Facts) | undefined;
+  /** whether unnamed members are allowed explicitly */
+  isOpen?: boolean | undefined;
   exclusiveMinimum?: Numeric | undefined;
   exclusiveMaximum?: Numeric | undefined;
   multipleOf?: Numeric | undefined;
@@ -69,6 +71,7 @@ const combinations: { readonly [Name in FactName]: Combine<FactValue<Name>> } = 
   isBinary: shared,
   items: combineReaders,
   values: combineReaders,
+  isOpen: (all) => all.includes(true),
   exclusiveMinimum: lowerBound,
   exclusiveMaximum: upperBound,
   multipleOf: shared,

@@ -1,11 +1,15 @@
-import { mayBeHeader } from '../../functions/core/parameters/keywords.ts';
+import { compileDefinition, mayBeHeader } from '../../functions/core/parameters/keywords.ts';
+import { isJsonType } from '../../functions/core/relay/endpoint.ts';
 import { headerValue, publicHeaderName } from '../../schemas/header.ts';
+import type { IntentEndpoint } from '../../schemas/intent.ts';
+import { acceptedMediaTypes } from '../../schemas/media-type.ts';
 import type { Numeric } from '../../schemas/number.ts';
 import type { Parameter } from '../../schemas/parameter.ts';
-import { type Input, isCompound } from './body.ts';
 import { anything, type Facts } from './facts.ts';
+import { type Input, isCompound } from './input.ts';
 import { type AddNote, follow, list, type Node, node, pathOf, Unfit, written } from './node.ts';
-import { type Operation, readParameters } from './operation.ts';
+import { type Operation, type Reading, readForms, readParameters, readSuccesses } from './operation.ts';
+import { makeParameter } from './parameter.ts';
 
 /** Headers that the gate sets itself, or that APIs do not need from callers. */
 const suppliedHeaders = [
@@ -37,6 +41,8 @@ export interface HeaderRules {
   /** lower-case names of header fields to leave out */
   ignored: ReadonlySet<string>;
 }
+
+const keyHeader = 'idempotency-key';
 
 /** Whether callers may set a header field: not those that control the connection or identify the caller. */
 const mayBeField = (name: string): boolean => publicHeaderName.safeParse(name).success;
@@ -85,7 +91,7 @@ export function findFixedHeaders(
 /** @param name - in lower case */
 export const isCredential = (name: string, { header }: CredentialNames): boolean => header.has(name) || credentialHeader.test(name);
 const isHandled = (name: string, credentials: CredentialNames): boolean =>
-  suppliedHeaders.includes(name) || !mayBeField(name) || name === 'idempotency-key' || isCredential(name, credentials);
+  suppliedHeaders.includes(name) || !mayBeField(name) || name === keyHeader || isCredential(name, credentials);
 
 export function readCredentialNames(schemes: Node, operations: readonly Operation[]): CredentialNames {
   const keys = Object.values(schemes)
@@ -124,7 +130,7 @@ export function fitHeader(parameter: Node, read: () => Input, { credentials, fix
   if (ignored.has(name)) return note('as --ignore-header says');
   if (isCredential(name, credentials)) return note("it is the service's credential, which the gate adds to its calls");
   if (suppliedHeaders.includes(name)) return [];
-  if (name === 'idempotency-key') return note('a call carries the one that the agent sends');
+  if (name === keyHeader) return [];
   if (!mayBeField(name)) {
     if (parameter.required === true) throw new Unfit(path, `needs the header ${parameter.name}, which callers may not choose`);
     return note('callers may not choose it');
@@ -144,4 +150,34 @@ function toField(facts: Facts, value: string | Numeric | undefined, isExploded: 
   const field: Facts = isSimple ? facts : { ...anything, types: new Set(['string']), description: described || undefined };
   const fallback = field.types?.has('string') ? written(value) : value;
   return fallback === undefined ? field : { ...field, default: fallback };
+}
+
+/** A key as the gate sends it, as a digest and as a UUID. */
+const [digest, uuid] = ['0aB-_9zY'.repeat(6).slice(0, 43), '9b2e4a6c-0d1f-8a3b-9c5d-7e8f0a1b2c3d'];
+
+/** What an operation says about the key that the gate sends with each call. */
+export function readIdempotencyKey(parameters: readonly Node[], { readSchema, addNote }: Reading): IntentEndpoint['idempotency_key'] {
+  const parameter = parameters.find((one) => one.in === 'header' && lower(one) === keyHeader);
+  if (parameter === undefined) return undefined;
+  const definition = makeParameter('key', false, readSchema(parameter.schema), pathOf(parameter), addNote);
+  const takes = (key: string) => definition === undefined || compileDefinition({ ...definition, type: 'string' })(key).length === 0;
+  const isUuid = !takes(digest) && takes(uuid);
+  if (!takes(digest) && !isUuid)
+    addNote(pathOf(parameter), 'the service may refuse the Idempotency-Key, which is a digest of the key that the agent sends');
+  const isRequired = parameter.required === true;
+  return isRequired || isUuid ? { ...(isRequired && { required: true }), ...(isUuid && { format: 'uuid' }) } : undefined;
+}
+
+/**
+ * The media types that an operation declares for success, in their order; undefined if that is JSON only. If there is JSON, which the outputs
+ * describe, it is preferred to the others; errors may be of any type.
+ */
+export function readAccept({ node: operation }: Operation): string | undefined {
+  const types = [...new Set(readSuccesses(operation).flatMap(([, response]) => readForms(response).map(({ contentType }) => contentType)))];
+  const valid = types.filter((type) => acceptedMediaTypes.safeParse(type).success);
+  if (valid.every((type) => ['application/json', 'application/*', '*/*'].includes(type))) return undefined;
+  const hasJson = valid.some(isJsonType);
+  const rated = [...valid.map((type) => (hasJson && !isJsonType(type) ? `${type};q=0.5` : type)), '*/*;q=0.1'];
+  while (rated.join(', ').length > 500) rated.splice(-2, 1);
+  return rated.join(', ');
 }

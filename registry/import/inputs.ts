@@ -1,8 +1,10 @@
 import { hasBody, isJsonType } from '../../functions/core/relay/endpoint.ts';
+import type { IntentEndpoint } from '../../schemas/intent.ts';
 import type { Parameter } from '../../schemas/parameter.ts';
-import { type BodyInputs, carriesByDefault, type Input, isCompound, joinedOtherwise, leaveOut, readBodyInputs, readStyle } from './body.ts';
+import { type BodyInputs, carriesByDefault, readBodyInputs } from './body.ts';
 import { allOf, anything, type Facts } from './facts.ts';
-import { fitHeader, type HeaderRules, isCredentialField } from './headers.ts';
+import { fitHeader, type HeaderRules, isCredentialField, readAccept, readIdempotencyKey } from './headers.ts';
+import { type Input, isCompound, joinedOtherwise, leaveOut, readStyle } from './input.ts';
 import { describeInside } from './nested.ts';
 import { type AddNote, type Node, type Note, node, pathOf, text, Unfit } from './node.ts';
 import { type Operation, type Reading, readParameters, unplaced } from './operation.ts';
@@ -14,8 +16,7 @@ export interface Request {
   inputs: Parameter[];
   /** path and query of the URL template */
   template: string;
-  contentType: string;
-  body?: string | null;
+  endpoint: Omit<IntentEndpoint, 'url' | 'method'>;
 }
 
 export interface RequestContext extends Reading {
@@ -57,30 +58,58 @@ function assemble(operation: Operation, body: BodyInputs, context: RequestContex
   const fields = body.kind === 'whole' ? [] : body.inputs.filter((input) => isJsonType(body.contentType) || !isSecret(input));
   const carried = [...fields, ...query.filter((input) => !isSecret(input))];
   const whole = body.kind === 'whole' ? nameWhole(body.inputs, [...carried, ...inHeaders]) : [];
-  const members = leaveOutNamesakes([...whole, ...carried, ...inHeaders], addNote);
+  const members = leaveOutNamesakes(nameDescribing([...whole, ...carried, ...inHeaders], operation.path), addNote);
   const { path, inputs } = readPath(operation, parameters.get('path') ?? [], new Set(members.map(({ name }) => name)), context);
   const usual = carriesByDefault(operation.method, body);
   const made = limit([...inputs, ...members], operation, addNote).flatMap((input) => {
-    const { name, isRequired, facts, in: carrier, style, contentType } = input;
+    const { name, isRequired, facts, in: carrier, of, style, contentType } = input;
     const parameter = makeParameter(name, isRequired, facts, input.path, addNote, carrier === 'header' ? carrier : undefined);
     if (parameter === undefined) return leaveOut(input, 'no parameter may have its name', addNote);
     const isNullSent = carrier === 'body' && body.kind === 'members' && isJsonType(body.contentType);
     const isUsual = carrier === 'path' || carrier === usual || (carrier === 'body' && body.kind === 'whole');
-    const written = { ...(style !== undefined && { style }), ...(contentType !== undefined && { content_type: contentType }) };
+    const written = {
+      ...(of !== undefined && { of: of.normalize('NFC') }),
+      ...(style !== undefined && { style }),
+      ...(contentType !== undefined && { content_type: contentType }),
+    };
     return [{ parameter: { ...parameter, ...(!isUsual && { in: carrier }), ...written }, facts, isNullSent }];
   });
   const sent = whole[0]?.name ?? (body.kind === 'none' && hasBody(operation.method) ? null : undefined);
+  // without an input that was left out, or that another one has replaced, nothing describes it
+  const isComplete = ({ of }: Parameter) =>
+    of === undefined || made.some(({ parameter }) => parameter.name === of && parameter.of === undefined);
+  const isOptional = body.isOptional && (hasBody(operation.method) || body.inputs.some((input) => input.isRequired));
+  const accept = readAccept(operation);
+  const idempotencyKey = readIdempotencyKey(parameters.get('header') ?? [], context);
   return {
-    inputs: describeInside(made, pathOf(operation.node), addNote),
+    inputs: describeInside(
+      made.filter(({ parameter }) => isComplete(parameter)),
+      pathOf(operation.node),
+      addNote,
+    ),
     template: path,
-    contentType: body.contentType,
-    ...(sent !== undefined && { body: sent }),
+    endpoint: {
+      content_type: body.contentType,
+      ...(sent !== undefined && { body: sent }),
+      ...(isOptional && { optional_body: true as const }),
+      ...(accept !== undefined && { accept }),
+      ...(idempotencyKey !== undefined && { idempotency_key: idempotencyKey }),
+    },
   };
 }
 
 /** Names the body, which has no name in the document. */
-const nameWhole = (inputs: readonly Input[], others: readonly Input[]): Input[] =>
-  inputs.map((input) => ({ ...input, name: others.some(({ name }) => name === 'body') ? 'request_body' : 'body' }));
+function nameWhole(inputs: readonly Input[], others: readonly Input[]): Input[] {
+  const body = others.some(({ name }) => name === 'body') ? 'request_body' : 'body';
+  return inputs.map((input) => (input.of === undefined ? { ...input, name: body } : { ...input, of: body }));
+}
+
+/** Names file names and media types, which have no name in the document, apart from the inputs that do. */
+function nameDescribing(inputs: readonly Input[], path: string): Input[] {
+  const named = inputs.flatMap(({ name, of }) => (of === undefined ? name : []));
+  const taken = new Set([...named, ...[...path.matchAll(/\{([^{}]*)\}/g)].map(([, name = '']) => name)]);
+  return inputs.map((input) => (input.of === undefined ? input : { ...input, name: rename(input.name, taken, 'body_') }));
+}
 
 function isCredential(input: Input, { headers, addNote }: RequestContext): boolean {
   if (!isCredentialField(input.name, headers.credentials)) return false;
@@ -140,7 +169,8 @@ function readPath(operation: Operation, parameters: Node[], taken: Set<string>, 
     if (name === undefined) return encodeLiteral(literal);
     const input = inputs.get(name) ?? readPlaceholder(name, known.get(name), operation, reading);
     if (!inputs.has(name)) {
-      const renamed = rename(name, new Set([...taken, ...[...inputs.values()].map((other) => other.name)]));
+      const plain = name.replace(/[^A-Za-z0-9_.-]+/g, '_') || 'place';
+      const renamed = rename(plain, new Set([...taken, ...[...inputs.values()].map((other) => other.name)]), 'path_');
       if (renamed !== name) addNote(input.path, `the path parameter ${name} is called ${renamed} in the intent`);
       inputs.set(name, { ...input, name: renamed });
     }
@@ -168,9 +198,8 @@ function readPlaceholder(name: string, parameter: Node | undefined, operation: O
   return { ...input, isRequired: true };
 }
 
-function rename(name: string, taken: Set<string>): string {
-  const plain = name.replace(/[^A-Za-z0-9_.-]+/g, '_') || 'place';
-  for (let candidate = plain; ; candidate = `path_${candidate}`) if (!taken.has(candidate) && candidate !== '__proto__') return candidate;
+function rename(name: string, taken: Set<string>, prefix: string): string {
+  for (let candidate = name; ; candidate = prefix + candidate) if (!taken.has(candidate) && candidate !== '__proto__') return candidate;
 }
 
 /** Percent-encodes characters that are not allowed in a path. */

@@ -63,11 +63,12 @@ function write({ facts, isNullSent }: Described, levels: number, descriptionLeng
   let isCut = false;
 
   const toSchema = (facts: Facts, level: number, open: readonly Facts[]): NestedSchema => {
-    const { description, items, values, properties, required } = facts;
+    const { description, items, values, properties, types } = facts;
+    const required = types === undefined || types.has('object') ? [...facts.required].filter((name) => name !== '__proto__') : [];
     const schema: NestedSchema = { ...typeOf(facts, level > 0 || isNullSent), ...constraintsOf(facts, level === 0) };
     const text = level > 0 && descriptionLength > 0 ? fitDescription(description, '', () => {}) : undefined;
     if (text !== undefined) schema.description = text.length <= descriptionLength ? text : `${text.slice(0, descriptionLength - 1)}…`;
-    if (items === undefined && values === undefined && properties.size === 0) return schema;
+    if (items === undefined && values === undefined && properties.size === 0 && required.length === 0) return schema;
     const isLoop = open.includes(facts);
     if (isLoop || level >= levels || ++count > maxSchemas) {
       isCut ||= !isLoop;
@@ -75,7 +76,7 @@ function write({ facts, isNullSent }: Described, levels: number, descriptionLeng
     }
     const inside = (read: () => Facts) => toSchema(read(), level + 1, [...open, facts]);
     const members = [...properties].filter(([name, read]) => name !== '__proto__' && !read().isReadOnly);
-    const needed = [...required].filter((name) => members.some(([member]) => member === name));
+    const needed = required.filter((name) => properties.get(name)?.().isReadOnly !== true);
     if (items !== undefined) schema.items = inside(items);
     if (members.length > 0) schema.properties = Object.fromEntries(members.map(([name, read]) => [name, inside(read)]));
     if (needed.length > 0) schema.required = needed;
@@ -85,7 +86,12 @@ function write({ facts, isNullSent }: Described, levels: number, descriptionLeng
 
   const whole = toSchema(facts, 0, []);
   const says =
-    whole.items ?? whole.properties ?? whole.additionalProperties ?? whole.$comment ?? nestedOnly.find((name) => whole[name] !== undefined);
+    whole.items ??
+    whole.properties ??
+    whole.required ??
+    whole.additionalProperties ??
+    whole.$comment ??
+    nestedOnly.find((name) => whole[name] !== undefined);
   const schema = says === undefined && !Array.isArray(whole.type) ? undefined : whole;
   const bytes = schema === undefined ? 0 : new TextEncoder().encode(JSON.stringify(schema)).length;
   return { schema, bytes, levels, isCut };

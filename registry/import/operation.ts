@@ -12,6 +12,8 @@ export interface Operation {
 export interface Reading {
   readSchema: ReadSchema;
   addNote: AddNote;
+  /** OpenAPI 3.0 or Swagger 2.0, which know no `contentMediaType` and serialise objects in forms by `style` */
+  isBefore31: boolean;
 }
 
 export interface Form {

@@ -77,6 +77,7 @@ export function planOpenApi(document: unknown, options: ImportOptions): ImportPl
       const intent = makeIntent(uid, server, isSwagger ? modernize(placed, given) : placed, options, {
         headers,
         readSchema,
+        isBefore31: isSwagger || /^3\.0\./.test(`${written(given.openapi)}.`),
         addNote: note,
       });
       const checked = checkPlanned(intent, source, serviceUrl, options, !levels.some(hasServers));
@@ -239,7 +240,7 @@ function makeIntent(uid: string, server: string, operation: Operation, options: 
   const { node: given, method, path, pathItem } = operation;
   const { addNote } = context;
   if (!intentUid.safeParse(uid).success) throw new Unfit(pathOf(given), `has no valid intent_uid: ${uid}`);
-  const { inputs, template, contentType, body } = makeRequest(operation, context);
+  const { inputs, template, endpoint } = makeRequest(operation, context);
   const source = pathOf(given);
   if (server.includes('?')) throw new Unfit(source, 'has a server address with a query, which its path cannot follow');
   const hasPatch = isNode(pathItem.patch);
@@ -262,13 +263,7 @@ function makeIntent(uid: string, server: string, operation: Operation, options: 
     description,
     input_parameters: inputs,
     output_parameters: makeOutputs(operation, context),
-    endpoint: {
-      url: server + template,
-      method,
-      content_type: contentType,
-      ...(body !== undefined && { body }),
-      ...(responseHeaders.length > 0 && { response_headers: responseHeaders }),
-    },
+    endpoint: { url: server + template, method, ...endpoint, ...(responseHeaders.length > 0 && { response_headers: responseHeaders }) },
     ...(tags.length > 0 && { tags }),
     // if the document sets it, true or false, it overrides the record
     ...(typeof given.deprecated === 'boolean' && { deprecated: isDeprecated }),

@@ -92,6 +92,9 @@ export function openSchemaReader(addNote: AddNote): ReadSchema {
       isBinary: isBytes(schema) || undefined,
       items: readItems(schema),
       values: isNode(schema.additionalProperties) ? memoize(() => read(schema.additionalProperties)) : undefined,
+      isOpen: [schema.additionalProperties, schema.unevaluatedProperties, ...Object.values(node(schema.patternProperties))].some(
+        allowsValues,
+      ),
       exclusiveMinimum: isInteger(schema) ? undefined : readExclusive(schema, 'minimum'),
       exclusiveMaximum: isInteger(schema) ? undefined : readExclusive(schema, 'maximum'),
       multipleOf: positive(schema.multipleOf),
@@ -129,6 +132,9 @@ function readAlternatives(branches: Facts[], schema: Node, addNote: AddNote): Fa
 const isNullable = (schema: Node): boolean => schema.nullable === true || schema['x-nullable'] === true;
 
 const orNull = (facts: Facts): Facts => (facts.types?.size ? { ...facts, types: new Set([...facts.types, 'null']) } : facts);
+
+/** Whether a schema allows any value; `{ "not": {} }` is how some documents write false. */
+const allowsValues = (schema: unknown): boolean => schema === true || (isNode(schema) && schema.not === undefined);
 
 const isBytes = ({ type, format, contentMediaType, contentEncoding }: Node): boolean =>
   type === 'file' ||

@@ -205,15 +205,6 @@ describe('what an intent cannot carry is left out and noted', () => {
   });
 
   test.each([
-    [{ type: 'integer' }, ['additional members of the body (additionalProperties) were left out']],
-    [{}, []],
-    [true, []],
-  ])('members that are not named, with the schema %j', (additionalProperties, expected) => {
-    const { notes } = planBody(json({ properties: { a: text }, additionalProperties }));
-    expect(notes.map(({ note }) => note)).toEqual(expected);
-  });
-
-  test.each([
     ['application/json; version=2', 'application/json; version=2', []],
     ['application/vnd.a+json;charset=utf-8; ext="B;c"', 'application/vnd.a+json; ext="B;c"', []],
     ['Application/JSON ; charset="UTF-8";', 'application/json', []],

@@ -1,0 +1,526 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { ApiError } from '../../../functions/core/api-error.ts';
+import { openValidators } from '../../../functions/core/parameters/validators.ts';
+import type { Relay } from '../../../functions/core/relay/call.ts';
+import { expectedInputs, namesInJson } from '../../../functions/core/relay/endpoint.ts';
+import { buildRequest } from '../../../functions/core/relay/request.ts';
+import { planImport } from '../../../registry/import/plan-import.ts';
+import type { IntentInput } from '../../../schemas/intent.ts';
+import { callOf, callUpstream, openLocalRelay } from '../../support/call-upstream.ts';
+import { startUpstream } from '../../support/upstream.ts';
+
+let upstream: Awaited<ReturnType<typeof startUpstream>>;
+let relay: Relay;
+
+beforeAll(async () => {
+  upstream = await startUpstream((_, response) => response.writeHead(204).end());
+  relay = openLocalRelay();
+});
+
+afterAll(async () => {
+  relay.close();
+  await upstream.stop();
+});
+
+/** Imports a document with one operation. */
+function planOne(operation: object, openapi = '3.0.3') {
+  const post = { operationId: 'send', responses: { 204: { description: 'Done' } }, ...operation };
+  const servers = [{ url: `http://127.0.0.1:${upstream.port}` }];
+  const document = { openapi, info: { title: 'Case', version: '1' }, servers, paths: { '/things': { post } } };
+  const rules = { ports: [443], allowLoopback: true, ownHosts: [] };
+  const { intents, notes, skipped } = planImport(document, { rules, registryUrl: 'https://gate.example', namespace: 'case.example' });
+  const [intent] = intents;
+  if (intent === undefined) throw new Error(JSON.stringify(skipped));
+  return { intent, notes: notes.map(({ note }) => note) };
+}
+
+/** Executes an intent with the components of a deployment. */
+async function execute(intent: IntentInput, parameters: Record<string, unknown>) {
+  const values = openValidators(namesInJson, expectedInputs)({ ...intent, rev: 1 }, parameters);
+  const request = buildRequest({ ...intent, service_id: 'case' } as Parameters<typeof buildRequest>[0], values);
+  const service = { service_id: 'case', service_url: 'https://case.example' };
+  await callUpstream(relay, callOf(request.url, { request, service, intentUid: intent.intent_uid }));
+  const seen = upstream.seen.at(-1);
+  if (seen === undefined) throw new Error('nothing was called');
+  return { type: seen.headers['content-type'], body: seen.body, headers: seen.headers };
+}
+
+const inputsOf = ({ input_parameters }: IntentInput) =>
+  input_parameters.map(({ name, type, required }) => `${name}: ${type}${required ? ', required' : ''}`);
+
+const text = { type: 'string' };
+const file = { type: 'string', format: 'binary' };
+const object = (properties: object, more: object = {}) => ({ type: 'object', properties, ...more });
+const content = (content: object, required = true) => ({ requestBody: { required, content } });
+const json = (schema: unknown, required = true) => content({ 'application/json': { schema } }, required);
+const bytes = (body: string) => Buffer.from(body).toString('base64');
+const jsonType = 'application/json';
+const form = 'application/x-www-form-urlencoded';
+
+describe('a body of any JSON value is one input', () => {
+  test.each<[string, object]>([
+    ['an empty schema', json({})],
+    ['the schema true', json(true)],
+    ['no schema', content({ 'application/json': {} })],
+    ['a schema that only has a description', json({ description: 'An event' })],
+    ['a reference to nothing', json({ $ref: '#/components/schemas/Gone' })],
+    ['a range of types without a schema', content({ '*/*': {} })],
+  ])('%s', async (_, operation) => {
+    const { intent } = planOne(operation);
+    expect(inputsOf(intent)).toEqual(['body: any, required']);
+    for (const body of [[1, { a: 2 }], 'text', 3, true, null, { a: null }])
+      expect(await execute(intent, { body })).toMatchObject({ type: jsonType, body: JSON.stringify(body) });
+  });
+});
+
+describe('members that a document allows or requires without describing them can be sent', () => {
+  const kind = { kind: text };
+  test.each<[string, object, sent: object]>([
+    ['additionalProperties: true', object(kind, { additionalProperties: true }), { kind: 'a', 'x.y': [1] }],
+    ['additionalProperties: {}', object(kind, { additionalProperties: {} }), { kind: 'a', other: null }],
+    ['additionalProperties with a schema', object(kind, { additionalProperties: text }), { kind: 'a', team: 'b' }],
+    ['patternProperties', object(kind, { patternProperties: { '^x-': {} } }), { kind: 'a', 'x-team': 1 }],
+    ['unevaluatedProperties', object(kind, { unevaluatedProperties: true }), { kind: 'a', team: 1 }],
+    ['a part of allOf', { allOf: [object(kind), { additionalProperties: true }] }, { kind: 'a', team: 1 }],
+    ['one of several alternatives', { oneOf: [object(kind), object({}, { additionalProperties: true })] }, { team: 1 }],
+    ['a required member', object(kind, { required: ['kind', 'team'] }), { kind: 'a', team: 1 }],
+    ['required members only', { required: ['team'] }, { team: 1 }],
+    ['an object with no described members', object({}), { team: 1 }],
+    ['a map with no described members', object({}, { additionalProperties: text }), { team: 'b' }],
+  ])('%s', async (_, schema, sent) => {
+    const { intent, notes } = planOne(json(schema));
+    expect([inputsOf(intent), notes.filter((note) => /members? .*left out/.test(note))]).toEqual([['body: object, required'], []]);
+    expect(await execute(intent, { body: sent })).toMatchObject({ type: jsonType, body: JSON.stringify(sent) });
+  });
+
+  test.each<[string, object, inputs: string[]]>([
+    ['additionalProperties: false', object(kind, { additionalProperties: false }), ['kind: string']],
+    ['additionalProperties: { not: {} }', object(kind, { additionalProperties: { not: {} } }), ['kind: string']],
+    ['nothing said', object(kind), ['kind: string']],
+    ['a required member that is read-only', object({ ...kind, id: { ...text, readOnly: true } }, { required: ['id'] }), ['kind: string']],
+    ['no members allowed', object({}, { additionalProperties: false }), []],
+  ])('but members stay inputs: %s', (_, schema, inputs) => {
+    expect(inputsOf(planOne(json(schema)).intent)).toEqual(inputs);
+  });
+
+  test('and a required one is named in the schema of the body, at any depth', () => {
+    const { intent } = planOne(json(object({ inner: object({ a: text }, { required: ['b'] }) }, { required: ['team'] })));
+    expect(intent.input_parameters[0]?.schema).toEqual({
+      type: 'object',
+      required: ['team'],
+      properties: { inner: { type: 'object', required: ['b'], properties: { a: text } } },
+    });
+  });
+
+  test.each<[string, object, object, string]>([
+    [
+      'a URL-encoded form',
+      { [form]: { schema: object(kind, { additionalProperties: true }) } },
+      { kind: 'a', names: ['b', 'c'], x: { y: 1 } },
+      'kind=a&names=b&names=c&x%5By%5D=1',
+    ],
+    ['a URL-encoded form with a required member', { [form]: { schema: object(kind, { required: ['x'] }) } }, { x: 1 }, 'x=1'],
+  ])('in %s', async (_, body, sent, expected) => {
+    expect(await execute(planOne(content(body)).intent, { body: sent })).toMatchObject({ type: form, body: expected });
+  });
+
+  test('in a multipart form, whose objects are JSON', async () => {
+    const { intent } = planOne(content({ 'multipart/form-data': { schema: object(kind, { additionalProperties: true }) } }));
+    const { body } = await execute(intent, { body: { kind: 'a', x: { y: 1 } } });
+    expect([...body.matchAll(/name="(\w+)"(.*)\r\n\r\n(.*)\r\n/g)].map(([, ...part]) => part)).toEqual([['kind', '', 'a']]);
+    expect(body).toContain('name="x"\r\nContent-Type: application/json\r\n\r\n{"y":1}\r\n');
+  });
+
+  test('but not beside files, which is noted', () => {
+    const schema = object({ photo: file }, { additionalProperties: text, required: ['photo', 'team'] });
+    const { intent, notes } = planOne(content({ 'multipart/form-data': { schema } }));
+    expect(inputsOf(intent)).toEqual(['photo: string, required', 'photo_filename: string', 'team: any, required']);
+    expect(notes).toContain(
+      'additional members of the form were left out, because its described members are serialised each in its own way',
+    );
+  });
+});
+
+describe('the caller chooses the type of a body that may have several', () => {
+  test.each<[string, object, inputs: string[], parameters: object, type: string, body: string]>([
+    [
+      'image/*',
+      { 'image/*': { schema: file } },
+      ['body: string, required', 'content_type: string, required'],
+      { body: bytes('a'), content_type: 'image/webp' },
+      'image/webp',
+      'a',
+    ],
+    [
+      'audio/* and a type',
+      { 'audio/*': {}, 'video/mp4': {} },
+      ['body: string, required', 'content_type: string, required'],
+      { body: bytes('a'), content_type: 'video/mp4' },
+      'video/mp4',
+      'a',
+    ],
+    [
+      'two types of files',
+      { 'image/gif': { schema: file }, 'image/jpeg': { schema: file } },
+      ['body: string, required', 'content_type: string, required'],
+      { body: bytes('a'), content_type: 'image/jpeg' },
+      'image/jpeg',
+      'a',
+    ],
+    [
+      'any file',
+      { '*/*': { schema: file } },
+      ['body: string, required', 'content_type: string'],
+      { body: bytes('a') },
+      'application/octet-stream',
+      'a',
+    ],
+    [
+      'any file, of a chosen type',
+      { '*/*': { schema: file } },
+      ['body: string, required', 'content_type: string'],
+      { body: bytes('a'), content_type: 'application/pdf' },
+      'application/pdf',
+      'a',
+    ],
+    [
+      'a file with or without a type',
+      { 'application/pdf': {}, 'application/octet-stream': {} },
+      ['body: string, required', 'content_type: string'],
+      { body: bytes('a') },
+      'application/octet-stream',
+      'a',
+    ],
+    ['text/*', { 'text/*': { schema: text } }, ['body: string, required', 'content_type: string'], { body: 'a' }, 'text/plain', 'a'],
+    [
+      'text/* of a chosen type',
+      { 'text/*': {} },
+      ['body: string, required', 'content_type: string'],
+      { body: '# a', content_type: 'text/markdown' },
+      'text/markdown',
+      '# a',
+    ],
+    ['any text', { '*/*': { schema: text } }, ['body: string, required', 'content_type: string'], { body: 'a' }, 'text/plain', 'a'],
+    [
+      'two types of text',
+      { 'text/csv': { schema: text }, 'text/plain': { schema: text } },
+      ['body: string, required', 'content_type: string'],
+      { body: 'a' },
+      'text/csv',
+      'a',
+    ],
+    [
+      'two types of XML',
+      { 'application/xml': {}, 'application/*+xml': {} },
+      ['body: string, required', 'content_type: string'],
+      { body: '<a/>', content_type: 'application/atom+xml' },
+      'application/atom+xml',
+      '<a/>',
+    ],
+    ['one type', { 'image/png': { schema: file } }, ['body: string, required'], { body: bytes('a') }, 'image/png', 'a'],
+    [
+      'JSON of any name',
+      { 'application/*+json': { schema: object({ name: text }) } },
+      ['name: string'],
+      { name: 'a' },
+      jsonType,
+      '{"name":"a"}',
+    ],
+    ['text/json', { 'text/json': { schema: object({ name: text }) } }, ['name: string'], { name: 'a' }, 'text/json', '{"name":"a"}'],
+    ['any type with an object', { '*/*': { schema: object({ name: text }) } }, ['name: string'], { name: 'a' }, jsonType, '{"name":"a"}'],
+  ])('%s', async (_, types, inputs, parameters, type, body) => {
+    const { intent } = planOne(content(types));
+    expect(inputsOf(intent)).toEqual(inputs);
+    expect(await execute(intent, { ...parameters })).toMatchObject({ type, body });
+  });
+
+  const typeProblem = 'must match the pattern ^(image/[A-Za-z0-9.+-]+)$';
+  test.each<[string, object, string, string]>([
+    ['outside the range', { 'image/*': {} }, 'text/html', typeProblem],
+    ['with a parameter', { 'image/*': {} }, 'image/png; charset=utf-7', typeProblem],
+    ['with a line break', { 'image/*': {} }, 'image/png\r\nX-Evil: 1', typeProblem],
+    ['that is not listed', { 'image/gif': {}, 'image/jpeg': {} }, 'image/png', 'must be one of "image/gif", "image/jpeg"'],
+    ['of a multipart form', { '*/*': { schema: file } }, 'multipart/form-data', 'must not be the type of a form'],
+    ['of a URL-encoded form', { 'application/*': { schema: file } }, 'application/x-www-form-urlencoded', 'must not be the type of a form'],
+  ])('but not one %s', async (_, types, content_type, problem) => {
+    const { intent } = planOne(content(types));
+    const issues = [{ path: '/parameters/content_type', problem: expect.stringContaining(problem) }];
+    await expect(execute(intent, { body: bytes('a'), content_type })).rejects.toMatchObject({
+      code: 'INVALID_PARAMETER',
+      details: { issues },
+    });
+  });
+
+  test('and the input gives way to a parameter that has its name', async () => {
+    const parameters = [
+      { name: 'content_type', in: 'query', schema: text },
+      { name: 'body', in: 'query', schema: text },
+    ];
+    const { intent } = planOne({ ...content({ 'image/*': {} }), parameters });
+    expect(inputsOf(intent)).toEqual([
+      'request_body: string, required',
+      'body_content_type: string, required',
+      'content_type: string',
+      'body: string',
+    ]);
+    expect(await execute(intent, { request_body: bytes('a'), body_content_type: 'image/png', content_type: 'q' })).toMatchObject({
+      type: 'image/png',
+      body: 'a',
+    });
+  });
+
+  test('a type without its body is refused', async () => {
+    const { intent } = planOne(content({ 'text/*': {} }, false));
+    await expect(execute(intent, { content_type: 'text/csv' })).rejects.toThrow(ApiError);
+    expect(await execute(intent, {})).toMatchObject({ type: undefined, body: '' });
+  });
+});
+
+describe('JSON beside a multipart form', () => {
+  const upload = (photo: object) => ({ 'multipart/form-data': { schema: object({ name: text, photo }) } });
+  test.each<[string, object, type: string]>([
+    ['is used if the form has no file', { ...upload(text), 'application/json': { schema: object({ name: text }) } }, jsonType],
+    [
+      'is used if it carries the file as text',
+      { ...upload(file), 'application/json': { schema: object({ name: text, photo: text }) } },
+      jsonType,
+    ],
+    [
+      'is not used if it has no place for the file',
+      { 'application/json': { schema: object({ name: text }) }, ...upload(file) },
+      'multipart/form-data',
+    ],
+    [
+      'is not used if its file is binary',
+      { 'application/json': { schema: object({ name: text, photo: file }) }, ...upload(file) },
+      'multipart/form-data',
+    ],
+    [
+      'is not used if a list of files is lost',
+      { 'application/json': { schema: object({}) }, ...upload({ type: 'array', items: file }) },
+      'multipart/form-data',
+    ],
+    [
+      'loses to it like a URL-encoded form',
+      { [form]: { schema: object({ name: text, photo: file }) }, ...upload(file) },
+      'multipart/form-data',
+    ],
+  ])('%s', (_, types, type) => {
+    expect(planOne(content(types)).intent.endpoint.content_type).toBe(type);
+  });
+
+  test('a file that may be sent instead of JSON is noted', () => {
+    const { notes } = planOne(content({ 'application/json': { schema: object({ url: text }) }, 'image/png': { schema: file } }));
+    expect(notes).toEqual(['the body cannot be sent as image/png']);
+  });
+});
+
+describe('a file in a multipart form has a name', () => {
+  const upload = (properties: object, encoding: object = {}) =>
+    planOne(content({ 'multipart/form-data': { schema: object(properties), encoding } })).intent;
+  const heads = (body: string) =>
+    [...body.matchAll(/form-data; (.*)\r\n(?:Content-Type: (.*)\r\n)?/g)].map(([, ...head]) => head.join(' '));
+
+  test.each<[string, properties: object, encoding: object, parameters: object, string[]]>([
+    [
+      'given by the caller',
+      { doc: file },
+      {},
+      { doc: '', doc_filename: 'My report (1).pdf' },
+      ['name="doc"; filename="My report (1).pdf" application/octet-stream'],
+    ],
+    [
+      'in any script',
+      { doc: file },
+      {},
+      { doc: '', doc_filename: 'Zoë 報告.pdf' },
+      ['name="doc"; filename="Zoë 報告.pdf" application/octet-stream'],
+    ],
+    [
+      'with quotes',
+      { doc: file },
+      {},
+      { doc: '', doc_filename: 'a"; name="b.txt' },
+      ['name="doc"; filename="a%22; name=%22b.txt" application/octet-stream'],
+    ],
+    ['by default with an ending', { doc: file }, {}, { doc: '' }, ['name="doc"; filename="doc.bin" application/octet-stream']],
+    [
+      'with the ending of its type',
+      { doc: file },
+      { doc: { contentType: 'audio/mpeg' } },
+      { doc: '' },
+      ['name="doc"; filename="doc.mp3" audio/mpeg'],
+    ],
+    [
+      'with the ending of the chosen type',
+      { doc: file },
+      { doc: { contentType: 'image/*' } },
+      { doc: '', doc_content_type: 'image/svg+xml' },
+      ['name="doc"; filename="doc.svg" image/svg+xml'],
+    ],
+    [
+      'for each file of a list',
+      { 'docs[]': { type: 'array', items: file } },
+      {},
+      { 'docs[]': ['', ''], 'docs[]_filename': ['a.txt'] },
+      ['name="docs[]"; filename="a.txt" application/octet-stream', 'name="docs[]"; filename="docs-2.bin" application/octet-stream'],
+    ],
+    [
+      'and a type for each',
+      { docs: { type: 'array', items: file } },
+      { docs: { contentType: 'image/png, image/jpeg' } },
+      { docs: ['', ''], docs_content_type: ['image/png', 'image/jpeg'] },
+      ['name="docs"; filename="docs-1.png" image/png', 'name="docs"; filename="docs-2.jpg" image/jpeg'],
+    ],
+    [
+      'beside a member with the name of the input',
+      { doc: file, doc_filename: text },
+      {},
+      { doc: '', doc_filename: 'b', body_doc_filename: 'a.txt' },
+      ['name="doc"; filename="a.txt" application/octet-stream', 'name="doc_filename" '],
+    ],
+    [
+      'but not a text of a chosen type',
+      { note: text },
+      { note: { contentType: 'text/html, text/markdown' } },
+      { note: '', note_content_type: 'text/html' },
+      ['name="note" text/html'],
+    ],
+  ])('%s', async (_, properties, encoding, parameters, expected) => {
+    const { body } = await execute(upload(properties, encoding), { ...parameters });
+    expect(heads(body)).toEqual(expected);
+  });
+
+  test.each<[string, string, string]>([
+    ['a path', '../etc/passwd', 'must be the name of a file, without a path'],
+    ['a path of Windows', 'C:\\a.txt', 'must be the name of a file, without a path'],
+    ['only dots', '..', 'must be the name of a file, without a path'],
+    ['nothing', '', 'must be the name of a file, without a path'],
+    ['a line break', 'a\r\nb', 'must not contain the invisible or control character U+000D (character 2)'],
+    ['a bidirectional mark', 'gpj\u202eexe.a', 'must not contain the invisible or control character U+202E (character 4)'],
+    ['half a character', 'a\ud800', 'must be valid Unicode'],
+    ['too many characters', 'a'.repeat(256), 'must be a text of at most 255 characters'],
+  ])('which must not be %s', async (_, name, problem) => {
+    const issues = [{ path: '/parameters/doc_filename', problem }];
+    await expect(execute(upload({ doc: file }), { doc: '', doc_filename: name })).rejects.toMatchObject({ details: { issues } });
+  });
+
+  test('and no more names than files', async () => {
+    const parameters = { docs: [''], docs_filename: ['a', 'b'] };
+    const issues = [{ path: '/parameters/docs_filename', problem: 'must be left out, or come with as many values of docs' }];
+    await expect(execute(upload({ docs: { type: 'array', items: file } }), parameters)).rejects.toMatchObject({ details: { issues } });
+  });
+});
+
+describe('objects in forms, by the version of OpenAPI', () => {
+  const values = { at: { lat: 1 }, all: [{ n: 1 }, { n: 2 }], names: ['x', 'y'] };
+  const properties = { at: object({ lat: {} }), all: { type: 'array', items: object({ n: {} }) }, names: { type: 'array', items: text } };
+  test.each<[string, encoding: object, string]>([
+    ['3.0.3', {}, 'at[lat]=1&all[0][n]=1&all[1][n]=2&names=x&names=y'],
+    ['3.1.0', {}, 'at={"lat":1}&all={"n":1}&all={"n":2}&names=x&names=y'],
+    ['3.2.0', {}, 'at={"lat":1}&all={"n":1}&all={"n":2}&names=x&names=y'],
+    ['3.1.1', { at: { style: 'deepObject', explode: true } }, 'at[lat]=1&all={"n":1}&all={"n":2}&names=x&names=y'],
+    ['3.0.4', { at: { contentType: jsonType } }, 'at={"lat":1}&all[0][n]=1&all[1][n]=2&names=x&names=y'],
+  ])('%s with %j', async (version, encoding, expected) => {
+    const { intent } = planOne(content({ [form]: { schema: object(properties), encoding } }), version);
+    expect(decodeURIComponent((await execute(intent, values)).body)).toBe(expected);
+  });
+
+  test.each<[string, schema: object, encoding: object, inputs: string[]]>([
+    ['3.1.0', {}, {}, ['a: string', 'a_filename: string']],
+    ['3.1.0', { description: 'A file' }, { contentType: '*/*' }, ['a: string', 'a_filename: string', 'a_content_type: string']],
+    ['3.1.0', { type: 'array', items: {} }, {}, ['a: array', 'a_filename: array']],
+    ['3.1.0', {}, { contentType: jsonType }, ['a: any']],
+    ['3.1.0', { type: 'object' }, {}, ['a: object']],
+    ['3.0.3', {}, {}, ['a: any']],
+  ])('a part in %s with the schema %j and %j', (version, schema, encoding, inputs) => {
+    const multipart = { schema: object({ a: schema }), encoding: { a: encoding } };
+    expect(inputsOf(planOne(content({ 'multipart/form-data': multipart }), version).intent)).toEqual(inputs);
+  });
+});
+
+describe('an optional body', () => {
+  const schema = object({ name: text, size: { type: 'integer' } }, { required: ['name'] });
+  test.each<[string, object]>([
+    ['JSON', json(schema, false)],
+    ['a form', content({ [form]: { schema } }, false)],
+    ['a multipart form', content({ 'multipart/form-data': { schema } }, false)],
+    ['without required members', json(object({ name: text }), false)],
+    ['a body that is one input', json({}, false)],
+  ])('is left out: %s', async (_, operation) => {
+    const { type, body, headers } = await execute(planOne(operation).intent, {});
+    expect([type, body, headers['content-length']]).toEqual([undefined, '', '0']);
+  });
+
+  test.each<[string, object, object]>([
+    [
+      'its required members are required beside others',
+      { size: 1 },
+      { issues: [{ path: '/parameters/name', problem: 'is required and must be a string' }] },
+    ],
+    ['null counts as left out', { size: null, name: null }, {}],
+    ['a whole one is sent', { name: 'a' }, { body: '{"name":"a"}' }],
+  ])('%s', async (_, parameters, { issues, body = '' }: { issues?: object[]; body?: string }) => {
+    const run = execute(planOne(json(schema, false)).intent, { ...parameters });
+    if (issues) await expect(run).rejects.toMatchObject({ details: { issues } });
+    else expect(await run).toMatchObject({ body });
+  });
+
+  test('a required one without values is an empty object', async () => {
+    expect(await execute(planOne(json(object({ name: text }))).intent, {})).toMatchObject({ type: jsonType, body: '{}' });
+  });
+});
+
+describe('Accept', () => {
+  const usual = 'application/json, */*;q=0.1';
+  const answers = (...types: string[]) => ({ responses: { 200: { content: Object.fromEntries(types.map((type) => [type, {}])) } } });
+  test.each<[string, object, string]>([
+    ['no response', {}, usual],
+    ['JSON', answers(jsonType), usual],
+    ['JSON with a charset, and anything', answers('application/json; charset=utf-8', '*/*'), usual],
+    ['a version of JSON', answers('application/vnd.things.v2+json'), 'application/vnd.things.v2+json, */*;q=0.1'],
+    ['a parameter', answers('application/json; version=2'), 'application/json; version=2, */*;q=0.1'],
+    ['types in their order', answers('application/x-ndjson', 'text/csv'), 'application/x-ndjson, text/csv, */*;q=0.1'],
+    [
+      'JSON beside others, which the outputs describe',
+      answers('application/xml', jsonType),
+      'application/xml;q=0.5, application/json, */*;q=0.1',
+    ],
+    ['only valid types', answers('text/csv', 'a b/c', 'json', 'a/b\r\nX-Evil: 1'), 'text/csv, */*;q=0.1'],
+    [
+      'types of success only',
+      { responses: { 200: { content: { 'text/csv': {} } }, 400: { content: { 'text/html': {} } } } },
+      'text/csv, */*;q=0.1',
+    ],
+    [
+      'at most 500 characters',
+      answers(...Array.from({ length: 50 }, (_, at) => `text/x-type-${at + 10}`)),
+      `${Array.from({ length: 30 }, (_, at) => `text/x-type-${at + 10}`).join(', ')}, */*;q=0.1`,
+    ],
+  ])('%s', async (_, operation, accept) => {
+    expect((await execute(planOne(operation).intent, {})).headers.accept).toBe(accept);
+  });
+});
+
+describe('a documented Idempotency-Key', () => {
+  const key = (schema: object, more: object = {}, name = 'Idempotency-Key') => ({ parameters: [{ name, in: 'header', schema, ...more }] });
+  test.each<[string, object, IntentInput['endpoint']['idempotency_key']]>([
+    ['that is optional', key(text), undefined],
+    ['that is required', key(text, { required: true }), { required: true }],
+    ['in another case', key(text, { required: true }, 'idempotency-key'), { required: true }],
+    ['that is a UUID', key({ ...text, format: 'uuid' }), { format: 'uuid' }],
+    ['that is a required UUID', key({ ...text, format: 'uuid' }, { required: true }), { required: true, format: 'uuid' }],
+    ['with the pattern of UUIDs', key({ ...text, pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' }), { format: 'uuid' }],
+    ['too short for a digest', key({ ...text, maxLength: 36 }), { format: 'uuid' }],
+    ['long enough for a digest', key({ ...text, maxLength: 128 }), undefined],
+  ])('%s', (_, operation, expected) => {
+    const { intent, notes } = planOne(operation);
+    expect([intent.endpoint.idempotency_key, intent.input_parameters, notes]).toEqual([expected, [], []]);
+  });
+
+  test('that takes neither a digest nor a UUID is noted', () => {
+    const { intent, notes } = planOne(key({ ...text, maxLength: 10 }));
+    expect(intent.endpoint).not.toHaveProperty('idempotency_key');
+    expect(notes).toEqual(['the service may refuse the Idempotency-Key, which is a digest of the key that the agent sends']);
+  });
+});
