@@ -60,6 +60,15 @@ describe('an intent whose service requires a key', () => {
   });
 });
 
+test('the same call twice in one MCP session is made twice, unless the agent gives a key', async () => {
+  const uid = await register('twice', { required: true });
+  const session = { 'Mcp-Session-Id': 'urls-123e4567-e89b-42d3-a456-426614174000' };
+  const call = (more = {}) => callTool(openMcp(gate), 'execute_intent', { intent_uid: uid, parameters: {}, pat, ...more }, session);
+  for (const more of [{}, {}, { idempotency_key: 'x' }, { idempotency_key: 'x' }]) await call(more);
+  expect(new Set(upstream.seen.map(({ headers }) => headers['idempotency-key']))).toHaveProperty('size', 3);
+  expect(upstream.seen).toHaveLength(3);
+});
+
 describe('a service that takes only UUIDs as keys', () => {
   test.each(['a', 'k'.repeat(255), '123e4567-e89b-42d3-a456-426614174000'])('gets one of version 8 for the key %s', async (key) => {
     const uid = await register(`uuid-${key.length}`, { format: 'uuid' });

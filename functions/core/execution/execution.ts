@@ -12,7 +12,7 @@ import { openQuota, type Quota } from './quota.ts';
 /** The part of a request that an execution reads. */
 export type ExecutionRequest = Pick<
   ApiRequest,
-  'requestId' | 'baseUrl' | 'header' | 'headerValues' | 'ifMatch' | 'keyIfNeeded' | 'remainingMs'
+  'requestId' | 'baseUrl' | 'header' | 'headerValues' | 'ifMatch' | 'keyIfDeferred' | 'keyIfRequired' | 'remainingMs'
 >;
 
 export interface Execution {

@@ -87,7 +87,8 @@ export function openResolver(intents: Pick<LiveIntents, 'findWith' | 'versions'>
     quota.setLimits(counterFor(rules), service.limit && countServiceCall(service.service_id, service.limit));
     const replayLimit = claims.lmt ?? tightest(chargesOf(rules).filter(isRate));
     const isKeyRequired = intent.endpoint.idempotency_key?.required === true;
-    const key = readIdempotencyKey(request) ?? (isKeyRequired || isDeferred(request, rules) ? request.keyIfNeeded : undefined);
+    const usualKey = isDeferred(request, rules) ? request.keyIfDeferred : isKeyRequired ? request.keyIfRequired : undefined;
+    const key = readIdempotencyKey(request) ?? usualKey;
     if (isKeyRequired && key === undefined) throw keyRequired(keyMissing);
     const { executionId } = logLine;
     const ofOrigin = slowCalls.of(intent, slowCallsItem);

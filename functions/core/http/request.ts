@@ -33,8 +33,10 @@ export interface ApiRequest {
   body<T extends z.ZodType>(schema: T): z.output<T>;
   /** the fields of a form, like `query` */
   form<T extends z.ZodObject>(schema: T): z.output<T>;
-  /** default `Idempotency-Key` of a call that needs one */
-  keyIfNeeded?: string;
+  /** default `Idempotency-Key` of a deferred call */
+  keyIfDeferred?: string;
+  /** default `Idempotency-Key` of another call whose intent requires one */
+  keyIfRequired?: string;
   /** whether `If-Match` is absent or names this revision ({@link namesRevision}); a change that `If-None-Match` excludes is refused with 409 */
   ifMatch(record: { rev: number }, digest?: string): boolean;
   /** remaining time of the invocation, in milliseconds */

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import * as z from 'zod';
 import { executionIdOf, type PendingExecution } from '../../../schemas/deferred.ts';
 import { executionRequest } from '../../../schemas/execution.ts';
@@ -196,7 +197,11 @@ export function openTools(endpoints: Endpoints, { isFreshRequired, isSignInOffer
           },
         });
         try {
-          const { status, body, headers } = await endpoints.executeIntent({ ...inner, keyIfNeeded: client.key });
+          const { status, body, headers } = await endpoints.executeIntent({
+            ...inner,
+            keyIfDeferred: client.key,
+            keyIfRequired: `mcp-${randomUUID()}`,
+          });
           if (status !== 202) return { data: body as object, remarks: remarksOn(headers), headers };
           const state = body as PendingExecution;
           const executionId = executionIdOf(state);
