@@ -9,9 +9,9 @@ import { tableFromEnvironment } from './core/table/table.ts';
 export const createAction =
   ({ approvals }: { approvals: Pick<Approvals, 'list'> }): AdminAction =>
   async (admin, request) => {
-    const { page_size: requestedSize, after } = request.query(approvalQuery);
+    const { page_size: requestedSize, after, agent_id: agentId } = request.query(approvalQuery);
     const count = Math.min(requestedSize, maxApprovalsOfPage);
-    const { approvals: found, next } = await approvals.list(admin, { after, count, nowMs: Date.now() });
+    const { approvals: found, next } = await approvals.list(admin, { after, agentId, count, nowMs: Date.now() });
     return ok({ approvals: found.map(({ approval }) => approval) }, nextLink(request, 'after', next));
   };
 

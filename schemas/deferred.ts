@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { errorBody } from './error-body.ts';
+import { publicHeaders } from './header.ts';
 import { firstPage, pageQuery } from './pagination.ts';
 import { name } from './text.ts';
 
@@ -65,7 +66,8 @@ export const approvalContent = z.strictObject({
   intent_name: z.string(),
   intent_digest: z.string().describe('of the intent that will be called'),
   service_name: z.string(),
-  parameters: z.record(z.string(), z.unknown()).describe('every argument of the call'),
+  parameters: z.record(z.string(), z.unknown()).describe('every argument, exactly as it will be sent'),
+  headers: publicHeaders.optional().describe('header fields that the service adds to each of its calls'),
   rules: z.array(z.string()).describe('the rules that require approval, in words'),
   prices: z.array(z.strictObject({ amount: z.number(), currency: z.string() })).describe('prices of the call under the policy'),
   policy_digest: z.string(),
@@ -92,6 +94,7 @@ export const approvalQuery = z.object({
   page: firstPage,
   page_size: pageQuery.shape.page_size.describe(`entries per page; never more than ${maxApprovalsOfPage}`),
   after: z.string().max(100).optional().describe('the last id of the previous page, as in the next link'),
+  agent_id: z.string().max(1_000).optional().describe('only calls of this agent'),
 });
 
 export const decisionInput = z

@@ -102,18 +102,21 @@ export const useRead = <T>(path: string, query: Record<string, string> = {}, as?
   useWork((signal) => ask<T>('GET', path, { query, signal, isAdmin: as === 'admin' }), [JSON.stringify([path, query, as])]);
 
 /** Reads all pages of a list. */
+export async function readAll<Page, Item>(
+  path: string,
+  itemsOf: (page: Page) => readonly Item[],
+  options: { query?: Record<string, string>; signal?: AbortSignal; isAdmin?: boolean } = {},
+): Promise<Item[]> {
+  const items: Item[] = [];
+  for (let query: Record<string, string> | undefined = { ...options.query, page_size: '100' }; query; ) {
+    const { value, next }: Answered<Page> = await ask<Page>('GET', path, { ...options, query });
+    items.push(...itemsOf(value));
+    query = next;
+  }
+  return items;
+}
+
 export const useAll = <Page, Item>(path: string, itemsOf: (page: Page) => readonly Item[], as?: 'admin'): Work<Item[]> =>
-  useWork(
-    async (signal) => {
-      const items: Item[] = [];
-      for (let query: Record<string, string> | undefined = { page_size: '100' }; query; ) {
-        const { value, next }: Answered<Page> = await ask<Page>('GET', path, { query, signal, isAdmin: as === 'admin' });
-        items.push(...itemsOf(value));
-        query = next;
-      }
-      return items;
-    },
-    [path, as],
-  );
+  useWork((signal) => readAll(path, itemsOf, { signal, isAdmin: as === 'admin' }), [path, as]);
 
 export const useServices = (as?: 'admin') => useAll('/api/services', ({ services }: ServiceList) => services, as);

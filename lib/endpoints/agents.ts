@@ -158,7 +158,7 @@ export const agents = {
     path: '/api/agents/{agent_id}/block',
     summary: 'Block an agent',
     description:
-      'Bars the `agent_id` and its key, also in combination with others: from the next request on, no PAT is issued, or accepted for an execution. The response takes three seconds; after it, no call of the agent is sent. A block does not expire. An `agent_id` can be blocked before its first use.',
+      'Bars the `agent_id` and its key, also in combination with others: from the next request on, no PAT is issued, or accepted for an execution. The response takes three seconds; after it, no call of the agent is sent or waits. A block does not expire. An `agent_id` can be blocked before its first use.',
     credential: 'admin',
     query: agentKeyQuery,
     body: blockInput,
@@ -169,6 +169,10 @@ export const agents = {
         agent: ['getAll', 'query', 'update', 'delete', 'check'],
         agentKey: ['query', 'put', 'update', 'delete'],
         agentList: ['get', 'getAll', 'put', 'delete'],
+        approval: ['getAll', 'get', 'put'],
+        callQueue: ['getAll', 'get', 'put'],
+        execution: ['get'],
+        call: ['update'],
       },
     },
     example: {

@@ -26,7 +26,7 @@ const calling = {
 
 export const deferredCalling = {
   ...calling,
-  table: { ...calling.table, execution: ['get'], call: ['get', 'update'], callQueue: ['delete'], newReceipt: ['put'] },
+  table: { ...calling.table, execution: ['get'], call: ['get', 'update'], callQueue: ['get', 'put'], newReceipt: ['put'] },
   receipts: 'give',
 } as const satisfies Needs;
 
@@ -89,8 +89,8 @@ export const execution = {
         ...calling.table,
         call: ['get', 'put', 'update', 'delete'],
         execution: ['get', 'put'],
-        approval: ['query', 'put', 'delete'],
-        callQueue: ['query', 'put'],
+        approval: ['get', 'put'],
+        callQueue: ['get', 'put'],
         jti: ['put'],
         policy: ['get'],
         newReceipt: ['put'],
@@ -152,7 +152,7 @@ export const execution = {
     needs: {
       table: {
         execution: ['get'],
-        approval: ['delete'],
+        approval: ['get', 'put'],
         call: ['get', 'update'],
         intent: ['getAll'],
         service: ['getAll'],
@@ -192,7 +192,7 @@ export const execution = {
     query: approvalQuery,
     answer: approvalPage,
     headers: ['Link'],
-    needs: { table: { approval: ['query'], execution: ['get'], call: ['get'] } },
+    needs: { table: { approval: ['getAll'], execution: ['get'], call: ['get'] } },
     example: { answer: { approvals: [] } },
   },
   'decide-approval': {
@@ -208,7 +208,7 @@ export const execution = {
     needs: {
       table: {
         ...changes,
-        approval: ['delete'],
+        approval: ['get', 'put'],
         execution: ['get'],
         call: ['get', 'getAll', 'update'],
         intent: ['getAll'],

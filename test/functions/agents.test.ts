@@ -4,6 +4,7 @@ import { createAction as createBlock } from '../../functions/block-agent.ts';
 import { openAgents } from '../../functions/core/activity/agents.ts';
 import { operator } from '../../functions/core/admin/admin.ts';
 import type { AdminAction } from '../../functions/core/admin/for-admins.ts';
+import { openDeferredCalls } from '../../functions/core/execution/deferred-call-store.ts';
 import { countExecution } from '../../functions/core/limit/limit-request.ts';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import { chargesOf } from '../../functions/core/policy/judge.ts';
@@ -36,6 +37,7 @@ const openDeps = () => ({
   findPolicy: openPolicy(),
   limits: openRateLimiter(store.table),
   outwait: async () => {},
+  deferred: openDeferredCalls(store.table),
 });
 type Create = (deps: ReturnType<typeof openDeps>) => AdminAction;
 const call = (kind: 'get' | 'revoke' | 'delete', agent_id = agentId) => {

@@ -163,7 +163,7 @@ describe('a call that a person has to approve', () => {
     expect((await ask('DE', { 'Idempotency-Key': `${key}-3` })).headers.RateLimit).toMatch(/r=57/);
   });
 
-  test('is refused if a limit is used up when it is made, and can then be requested again under its key', async () => {
+  test('is refused if a limit is used up when it is made, keeps its approval, and is queued again by a request under its key', async () => {
     steps = gate.openExecute({ template: template({ rate: 1 }) });
     pat = await obtainPat(gate, agent, template({ rate: 1 }));
     worker = parts.openWorker({ policy: template({ rate: 1 }) });
@@ -183,8 +183,8 @@ describe('a call that a person has to approve', () => {
       outcome: { status: 429, body: { error: { code: 'TOO_MANY_REQUESTS' } } },
     });
     const again = await ask();
-    expect(again).toMatchObject({ status: 202, body: { status: 'waiting' } });
-    expect(idOf(again)).not.toBe(id);
+    expect(again).toMatchObject({ status: 202, body: { status: 'working' } });
+    expect([idOf(again), gate.started.at(-1)]).toEqual([id, id]);
   });
 });
 

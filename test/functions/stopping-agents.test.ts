@@ -6,6 +6,7 @@ import { createAction as createClear } from '../../functions/clear-waiting-agent
 import { maxWaiting } from '../../functions/core/activity/waiting-agents.ts';
 import { operator } from '../../functions/core/admin/admin.ts';
 import { outwaitEarlierReads, recheckAfterMs } from '../../functions/core/execution/block-check.ts';
+import { openDeferredCalls } from '../../functions/core/execution/deferred-call-store.ts';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import { log } from '../../functions/core/log.ts';
 import { openPolicy } from '../../functions/core/policy/policy.ts';
@@ -34,11 +35,15 @@ beforeEach(() => {
 });
 
 const block = (agent_id: string, outwait = async (): Promise<void> => {}, reason = 'Too many calls', query = {}): Promise<Answer> =>
-  invoke(byAdmin(createBlock({ agents: gate.agents, outwait })), 'PUT /api/agents/{agent_id}/block', {
-    path: { agent_id },
-    query,
-    body: { reason },
-  });
+  invoke(
+    byAdmin(createBlock({ agents: gate.agents, deferred: openDeferredCalls(gate.database.table), outwait })),
+    'PUT /api/agents/{agent_id}/block',
+    {
+      path: { agent_id },
+      query,
+      body: { reason },
+    },
+  );
 const unblock = (agent_id: string, query = {}) =>
   invoke(byAdmin(createUnblock(gate)), 'DELETE /api/agents/{agent_id}/block', { path: { agent_id }, query });
 const approve = (agent_id: string, body: object = {}, query: Record<string, string> = {}) =>

@@ -105,8 +105,10 @@ async function newWaitingCall({ deferred }: World, namespace: string | undefined
   const nowMs = Date.now();
   const request = { account: `account-${id}`, key: id, executionId: id, fingerprint: id, nowMs };
   const shown = { id, intent_uid: nextUid(namespace), parameters: {} } as ApprovalContent;
-  const content = { shown, namespace, body: { parameters: {} }, baseUrl: '', requestId: '', intentDigest: '', trace: {} };
-  await deferred.begin(request, content as unknown as DeferredContent, nowMs + 60_000);
+  const claims = { sub: id, cnf: { jkt: id } };
+  const call = { claims, body: { parameters: {} }, changed: {}, omitted: [] };
+  const content = { ...call, shown, namespace, baseUrl: '', requestId: '', intentDigest: '', trace: {} };
+  await deferred.begin(request, content as unknown as DeferredContent, nowMs + 60_000, nowMs);
   return { id, digest: digestOfApproval(shown) };
 }
 

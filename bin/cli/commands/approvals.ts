@@ -1,6 +1,7 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
+import { Refusal } from '../../../client/errors.ts';
 import { type Api, readAnswer } from '../../../registry/api.ts';
-import { CliFailure } from '../../../registry/failure.ts';
+import { CliFailure, usageFailure } from '../../../registry/failure.ts';
 import { readPages } from '../../../registry/read.ts';
 import { type Approval, approvalPage, type Decided, decided } from '../../../schemas/deferred.ts';
 import { type CliContext, openContext } from '../context.ts';
@@ -8,8 +9,8 @@ import { type CliContext, openContext } from '../context.ts';
 /** Maximum length of the arguments in a list, in characters. */
 const maxListed = 60;
 
-const readApprovals = async (api: Api): Promise<Approval[]> =>
-  (await Array.fromAsync(readPages(api, '/api/approvals', {}, approvalPage, true))).flatMap(({ approvals }) => approvals);
+const readApprovals = async (api: Api, query: Record<string, string> = {}): Promise<Approval[]> =>
+  (await Array.fromAsync(readPages(api, '/api/approvals', query, approvalPage, true))).flatMap(({ approvals }) => approvals);
 
 /** @throws CliFailure if no call with this id is awaiting approval */
 async function requireApproval(api: Api, id: string): Promise<Approval> {
@@ -27,27 +28,52 @@ const pricesOf = ({ prices }: Approval): string => prices.map(({ amount, currenc
 
 /** Shows a call in full, with every argument. */
 function show({ terminal }: CliContext, approval: Approval): void {
-  const { id, agent_id, key_thumbprint, intent_uid, intent_name, service_name, parameters, rules, since, expires_at } = approval;
+  const { id, agent_id, key_thumbprint, intent_uid, intent_name, service_name, parameters, headers, rules, since, expires_at } = approval;
   terminal.say(`${agent_id} requests to execute ${intent_uid} (${intent_name}, of ${service_name}).`);
   if (key_thumbprint !== undefined) terminal.say(`Its key: ${key_thumbprint}`);
   terminal.say(`Arguments: ${JSON.stringify(parameters, null, 2)}`);
+  if (headers) terminal.say(`Header fields that the service adds: ${JSON.stringify(headers, null, 2)}`);
   for (const rule of rules) terminal.say(`Rule: ${rule}`);
   if (approval.prices.length > 0) terminal.say(`Price: ${pricesOf(approval)}`);
   terminal.say(`Waiting since ${since}; expires at ${expires_at}. Id: ${id}`);
 }
 
-async function decide(context: CliContext, id: string, decision: Decided['decision'], { yes, reason }: { yes?: true; reason?: string }) {
+interface DecideOptions {
+  yes?: true;
+  reason?: string;
+}
+
+async function decideOne(api: Api, { id, digest }: Approval, decision: Decided['decision'], reason?: string): Promise<Decided> {
+  const reply = await api.call('POST', `/api/approvals/${encodeURIComponent(id)}`, {
+    isAdmin: true,
+    headers: { 'If-Match': `"${digest}"` },
+    body: { decision, ...(reason !== undefined && { reason }) },
+  });
+  return readAnswer(decided, reply);
+}
+
+async function decide(context: CliContext, id: string, decision: Decided['decision'], { yes, reason }: DecideOptions) {
   const { api, terminal } = context;
   const approval = await requireApproval(api, id);
   if (!yes) show(context, approval);
   await terminal.requireConfirmation(decision === 'approve' ? 'Approve exactly this call?' : 'Deny this call?', yes);
-  const reply = await api.call('POST', `/api/approvals/${encodeURIComponent(id)}`, {
-    isAdmin: true,
-    headers: { 'If-Match': `"${approval.digest}"` },
-    body: { decision, ...(reason !== undefined && { reason }) },
-  });
   const outcome = decision === 'approve' ? 'Approved. The call is made now, once.' : 'Denied. The call is not made.';
-  terminal.result(readAnswer(decided, reply), outcome);
+  terminal.result(await decideOne(api, approval, decision, reason), outcome);
+}
+
+/** Denies every call of an agent that waits, except those that somebody else decides meanwhile. */
+async function denyAll({ api, terminal }: CliContext, agent: string, { yes, reason }: DecideOptions) {
+  const waiting = await readApprovals(api, { agent_id: agent });
+  if (waiting.length > 0) await terminal.requireConfirmation(`Deny ${waiting.length} calls of ${agent}?`, yes);
+  const denied: Decided[] = [];
+  for (const approval of waiting)
+    await decideOne(api, approval, 'deny', reason).then(
+      (one) => denied.push(one),
+      (error: unknown) => {
+        if (!(error instanceof Refusal && error.status === 409)) throw error;
+      },
+    );
+  terminal.result(denied, `Denied ${denied.length} calls of ${agent}. To keep it from asking again, use "agents block".`);
 }
 
 export function addApprovals(program: CommandUnknownOpts): void {
@@ -86,9 +112,14 @@ export function addApprovals(program: CommandUnknownOpts): void {
     .option('-y, --yes', 'skip showing the call and asking for confirmation')
     .action((id, options, command) => decide(openContext(command), id, 'approve', options));
   approvals
-    .command('deny <id>')
-    .description('Deny a call, which is then never made')
+    .command('deny [id]')
+    .description('Deny a call, which is then never made, or with --agent every call of an agent that waits')
+    .option('--agent <agent_id>', 'deny every call of this agent, instead of one')
     .option('--reason <text>', 'shown to the agent')
     .option('-y, --yes', 'skip showing the call and asking for confirmation')
-    .action((id, options, command) => decide(openContext(command), id, 'deny', options));
+    .action((id, { agent, ...options }, command) => {
+      if (id !== undefined && agent === undefined) return decide(openContext(command), id, 'deny', options);
+      if (id === undefined && agent !== undefined) return denyAll(openContext(command), agent, options);
+      throw usageFailure('Give either the id of a call or --agent.');
+    });
 }

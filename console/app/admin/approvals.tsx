@@ -1,14 +1,13 @@
 import { useEffect, useState } from 'preact/hooks';
 import { Refusal } from '../../../client/errors.ts';
-import { quote } from '../../../registry/shell-words.ts';
+import { operand, quote } from '../../../registry/shell-words.ts';
 import type { Approval, ApprovalPage, Decided } from '../../../schemas/deferred.ts';
-import { Value } from '../answer.tsx';
 import { FormField } from '../components/field.tsx';
 import { Awaited, EmptyState, Failure } from '../components/states.tsx';
 import { Table } from '../components/table.tsx';
 import { Heading, Items, Link, Part, Shown, Time, Way } from '../components/text.tsx';
-import { ask, useAll, useRead } from '../gate.ts';
-import { linkTo } from '../route.ts';
+import { ask, readAll, useAll, useRead } from '../gate.ts';
+import { go, linkTo } from '../route.ts';
 import { useDraft } from '../store.ts';
 import { Act } from './act.tsx';
 
@@ -59,18 +58,33 @@ function describeArguments(parameters: Approval['parameters']): string {
   return text.length > maxListed ? `${text.slice(0, maxListed)}…` : text;
 }
 
+const approvalsOf = ({ approvals }: ApprovalPage) => approvals;
+
+async function decideOne({ id, digest }: Approval, decision: Decided['decision'], reason: string): Promise<Decided> {
+  const body = { decision, ...(decision === 'deny' && reason.trim() !== '' && { reason }) };
+  return (await ask<Decided>('POST', `${path}/${id}`, { body, headers: { 'If-Match': `"${digest}"` }, isAdmin: true })).value;
+}
+
+/** Denies every call of an agent that waits, except those that somebody else decides meanwhile. */
+async function denyAll(agent_id: string, reason: string): Promise<void> {
+  for (const approval of await readAll(path, approvalsOf, { query: { agent_id }, isAdmin: true }))
+    await decideOne(approval, 'deny', reason).catch((failure: unknown) => {
+      if (!(failure instanceof Refusal && failure.status === 409)) throw failure;
+    });
+}
+
 /** A pending call in full, with the possible decisions. */
 export function ApprovalView({ id }: { id: string }) {
-  const { answer, error, reload } = useAll(path, ({ approvals }: ApprovalPage) => approvals, 'admin');
+  const { answer, error, reload } = useAll(path, approvalsOf, 'admin');
   const approval = answer?.find((one) => one.id === id);
+  const own = answer?.filter(({ agent_id }) => agent_id === approval?.agent_id).length ?? 0;
   const [decided, setDecided] = useState<Omit<Decided, 'id'>>();
   const [reason, setReason] = useDraft(`denial ${id}`, '');
 
   const decide = (decision: Decided['decision']) => async () => {
-    const body = { decision, ...(decision === 'deny' && reason.trim() !== '' && { reason }) };
-    const headers = { 'If-Match': `"${approval?.digest}"` };
+    if (!approval) return;
     try {
-      setDecided((await ask<Decided>('POST', `${path}/${id}`, { body, headers, isAdmin: true })).value);
+      setDecided(await decideOne(approval, decision, reason));
     } catch (failure) {
       const details = failure instanceof Refusal ? (failure.details as Partial<Decided> & { reason?: string }) : {};
       if (details.reason !== 'decided' || !details.decided_by) throw failure;
@@ -114,6 +128,15 @@ export function ApprovalView({ id }: { id: string }) {
               act={decide('deny')}
               onDone={() => setReason('')}
             />
+            {own > 1 && (
+              <Act
+                title={`Deny all ${own} calls of this agent`}
+                isDangerous
+                command={`approvals deny --agent ${operand(approval.agent_id)} --reason ${quote(reason || '…')}`}
+                act={() => denyAll(approval.agent_id, reason)}
+                onDone={() => go(linkTo(['approvals']))}
+              />
+            )}
           </Part>
         </>
       )}
@@ -121,8 +144,15 @@ export function ApprovalView({ id }: { id: string }) {
   );
 }
 
+/** A value in full, exactly as it will be sent: whoever approves a call has to see all of it. */
+const Json = ({ value }: { value: object }) => (
+  <pre>
+    <Shown text={JSON.stringify(value, null, 2)} />
+  </pre>
+);
+
 function Facts({ approval }: { approval: Approval }) {
-  const { agent_id, key_thumbprint, intent_uid, service_name, parameters, rules, since, expires_at } = approval;
+  const { agent_id, key_thumbprint, intent_uid, service_name, parameters, headers, rules, since, expires_at } = approval;
   const prices = describePrices(approval);
   return (
     <>
@@ -134,8 +164,13 @@ function Facts({ approval }: { approval: Approval }) {
       {prices !== '' && <p>The policy charges {prices}.</p>}
       <Items title="These rules require approval:" texts={rules} />
       <Part title="Arguments">
-        <Value value={parameters} label="Arguments" />
+        <Json value={parameters} />
       </Part>
+      {headers && (
+        <Part title="Header fields that the service adds">
+          <Json value={headers} />
+        </Part>
+      )}
     </>
   );
 }

@@ -114,7 +114,7 @@ export const isBlocked = ({ agent, key, idOwner }: AgentRecords): boolean =>
 export const sharedIdOf = (agentId: string, thumbprint: string): string => `${agentId}~${thumbprint}`;
 
 /** The agent_id that the agent presents, which may be a shared one. */
-function presentedId(agentId: string, thumbprint: string): string {
+export function presentedId(agentId: string, thumbprint: string): string {
   const suffix = sharedIdOf('', thumbprint);
   return agentId.endsWith(suffix) && agentId !== suffix ? agentId.slice(0, -suffix.length) : agentId;
 }

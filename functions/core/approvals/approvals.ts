@@ -3,9 +3,9 @@ import type { Admin } from '../admin/admin.ts';
 import { mayChange, nameOf } from '../admin/admin.ts';
 import { ApiError } from '../api-error.ts';
 import { batchesOf } from '../batches.ts';
+import { listQueue, mayBeOf } from '../execution/call-queue.ts';
 import { digestOfApproval, longestStartMs, shownOf } from '../execution/defer.ts';
 import { type DeferredCall, moveCall, openDeferredCalls } from '../execution/deferred-call-store.ts';
-import { freeSlots, listQueue } from '../execution/queue-slots.ts';
 import { type ChangeLog, openChangeLog } from '../registry/change-log.ts';
 import { keys } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
@@ -13,6 +13,13 @@ import type { Table } from '../table/table.ts';
 /** A deferred call that a person has to approve. */
 export interface CallToApprove extends DeferredCall {
   approval: Approval;
+}
+
+interface Listed {
+  after?: string | undefined;
+  agentId?: string | undefined;
+  count: number;
+  nowMs: number;
 }
 
 /** Calls read in parallel: each may hold 256 KB of arguments. */
@@ -31,18 +38,19 @@ export function openApprovals(table: Table, log: Pick<ChangeLog, 'change'> = ope
     /**
      * The calls that an admin may decide, oldest first.
      * @param after - id of the call that the page follows
+     * @param agentId - lists only the calls of this agent
      * @returns `next` if more may follow: the id of the last one
      */
-    async list(by: Admin, { after = '', count, nowMs }: { after?: string | undefined; count: number; nowMs: number }) {
+    async list(by: Admin, { after = '', agentId, count, nowMs }: Listed) {
       const waiting = (await listQueue(table, 'approval', nowMs)).filter(
-        ({ execution_id, namespace }) => execution_id > after && mayChange(by, namespace),
+        (call) => call.id > after && mayChange(by, call.namespace) && (agentId === undefined || mayBeOf(call, agentId)),
       );
       const found: CallToApprove[] = [];
       for (const batch of batchesOf(waiting, readAtOnce)) {
-        const calls = await Promise.all(batch.map(({ execution_id }) => deferred.find(execution_id)));
+        const calls = await Promise.all(batch.map(({ id }) => deferred.find(id)));
         for (const call of calls) {
           const read = call?.item.state === 'waiting' ? toApproval(call) : undefined;
-          if (read) found.push(read);
+          if (read && read.approval.agent_id === (agentId ?? read.approval.agent_id)) found.push(read);
           if (found.length > count) return { approvals: found.slice(0, count), next: found[count - 1]?.executionId };
         }
       }
@@ -81,7 +89,7 @@ export function openApprovals(table: Table, log: Pick<ChangeLog, 'change'> = ope
           writes: () => [moveCall(call, 'waiting', set, nowMs)],
         };
       });
-      await freeSlots(table, 'approval', call);
+      await deferred.leave(call);
       return decided;
     },
   };

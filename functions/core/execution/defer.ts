@@ -31,8 +31,21 @@ export const longestStartMs = 15 * 60_000;
 
 const argumentsOf = (body: JsonValue): JsonObject => (body as { parameters: JsonObject }).parameters;
 
-export const shownOf = ({ shown, body, defaults }: Pick<DeferredContent, 'shown' | 'body' | 'defaults'>): ApprovalContent | undefined =>
-  shown && { ...shown, parameters: { ...argumentsOf(body), ...defaults } };
+/** How the arguments that are sent differ from those of the body. Keeping them whole would double the size of the record. */
+function compareArguments(body: JsonValue, values: ResolvedCall['values']): Pick<DeferredContent, 'changed' | 'omitted'> {
+  const given = argumentsOf(body);
+  const isGiven = ([name, value]: [string, unknown]) => Object.hasOwn(given, name) && JSON.stringify(given[name]) === JSON.stringify(value);
+  return {
+    changed: Object.fromEntries(Object.entries(values).filter((one) => !isGiven(one))),
+    omitted: Object.keys(given).filter((name) => !Object.hasOwn(values, name)),
+  };
+}
+
+/** What an approver is shown: exactly what is sent. */
+export function shownOf({ shown, body, changed, omitted }: Omit<DeferredContent, 'claims'>): ApprovalContent | undefined {
+  const sent = Object.entries({ ...argumentsOf(body), ...changed }).filter(([name]) => !omitted.includes(name));
+  return shown && { ...shown, parameters: Object.fromEntries(sent) };
+}
 
 /** The digest of an approval request, which a decision has to name. */
 export const digestOfApproval = (shown: ApprovalContent): string => `sha-256=${canonicalDigest(shown)}`;
@@ -52,18 +65,23 @@ export function openDeferral({ calls, deferred, intents, start, announce, approv
       claims: caller.claims,
       body,
       intentDigest: digestIntent(call.intent),
-      defaults: Object.fromEntries(Object.entries(call.values).filter(([name]) => !Object.hasOwn(argumentsOf(body), name))),
+      ...compareArguments(body, call.values),
       namespace: call.service.namespace,
       trace: traceHeaders(),
       ...(shown && { shown }),
     };
-    const earlier = await takeKey(calls, { ...call, keyed }, () => deferred.begin(keyed, content, untilMs));
+    // A failure here is harmless: approvers find the call in the list, and a caller that polls its state starts the worker again.
+    const tell = (told: Promise<void>) =>
+      told.catch((error: unknown) => log.warn('deferred call not announced or started', { cause: describeCause(error) }));
+    const earlier = await takeKey(calls, { ...call, keyed }, async () => {
+      const begun = await deferred.begin(keyed, content, untilMs, call.records.agent?.first_seen ?? nowMs);
+      if (begun.state === 'working') await tell(start(begun.executionId));
+      return begun;
+    });
     if (earlier) return earlier;
     const { executionId } = logLine;
-    // A failure here is harmless: approvers find the call in the list, and a caller that polls its state starts the worker again.
     const whole = shownOf(content);
-    const next = whole ? announce(whole, digestOfApproval(whole), request.baseUrl) : start(executionId);
-    await next.catch((error: unknown) => log.warn('deferred call not announced or started', { cause: describeCause(error) }));
+    await tell(whole ? announce(whole, digestOfApproval(whole), request.baseUrl) : start(executionId));
     const state = shown
       ? ({ state: 'waiting', executionId, untilMs } as const)
       : ({ state: 'working', executionId, isIdle: false } as const);
@@ -92,6 +110,7 @@ function show(
     intent_name: intent.intent_name,
     intent_digest: digestIntent(intent),
     service_name: service.service_name,
+    ...(service.headers && { headers: service.headers }),
     rules: rulesRequiringApproval(rules).map(describeRule),
     prices: rules
       .flatMap(({ payments }) => payments.filter(({ every, budget }) => budget || every === undefined))

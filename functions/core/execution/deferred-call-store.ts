@@ -1,14 +1,16 @@
 import type { ApprovalContent } from '../../../schemas/deferred.ts';
 import type { PatClaims } from '../../../schemas/pat.ts';
-import { type ApiError, isUnavailable, unavailable } from '../api-error.ts';
+import type { FoundAgent } from '../activity/agent.ts';
+import { type ApiError, isUnavailable } from '../api-error.ts';
 import type { JsonValue } from '../json.ts';
 import { pack, unpack } from '../pack.ts';
 import type { Entry } from '../receipts/entries.ts';
 import type { Condition } from '../table/expression.ts';
 import { keys } from '../table/keys.ts';
-import { backOff } from '../table/retry.ts';
+import { backOff, persist } from '../table/retry.ts';
 import type { Item, Table, Write } from '../table/table.ts';
 import { isUlid } from '../ulid.ts';
+import { digestHolder, isCovered, leaveQueue, listQueue, planEntry, type Queue, queuedCall } from './call-queue.ts';
 import {
   type CallItem,
   describeUsedKey,
@@ -23,7 +25,6 @@ import {
   writeWith,
 } from './idempotent-call-store.ts';
 import type { Outcome } from './outcome.ts';
-import { freeSlots, type Queue, requireSlots, type Slots } from './queue-slots.ts';
 
 /** Everything needed to make a deferred call. */
 export interface DeferredContent {
@@ -36,8 +37,10 @@ export interface DeferredContent {
   trace: Record<string, string>;
   /** what the approver sees besides the arguments; absent if the call needs no approval */
   shown?: Omit<ApprovalContent, 'parameters'>;
-  /** default arguments of the intent */
-  defaults: Record<string, unknown>;
+  /** arguments that are sent although the body has others or none, such as defaults */
+  changed: Record<string, unknown>;
+  /** names of arguments that are not sent although the body has them, as null */
+  omitted: string[];
 }
 
 export interface DeferredCall {
@@ -45,20 +48,14 @@ export interface DeferredCall {
   account: string;
   key: string;
   item: CallItem;
-  /** in its queue */
-  slots: Slots;
   content: DeferredContent;
 }
 
 interface ExecutionItem extends Item {
   account: string;
   key: string;
-  slots: Slots;
   expires_at: number;
 }
-
-/** An attempt fails only if another call takes one of its slots. */
-const maxAttempts = 8;
 
 /** The end of a call. */
 export interface Ended {
@@ -94,14 +91,20 @@ export const moveCall = (
 
 const queueOf = ({ shown }: DeferredContent): Queue => (shown ? 'approval' : 'callQueue');
 
+/** The state of the calls in each queue that have not begun. */
+const unbegun = { approval: 'waiting', callQueue: 'queued' } as const satisfies Record<Queue, CallItem['state']>;
+
+const gaveWay = (queue: Queue): string =>
+  `This call was displaced by another, because more calls ${queue === 'approval' ? 'wait for approval' : 'are being made in the background'} than may, and its agent is new or has more of them. It is not made. Request it again later, under a new Idempotency-Key.`;
+
 export function openDeferredCalls(table: Table) {
-  const writesOf = (request: KeyedRequest, members: Pick<CallItem, 'state'> & Partial<CallItem>, slots: Slots): Write[] => {
+  const writesOf = (request: KeyedRequest, members: Pick<CallItem, 'state'> & Partial<CallItem>): Write[] => {
     const { account, key, executionId, nowMs } = request;
     const call = { ...newCall(request, members.state), ...members };
     const { expires_at } = call;
     return [
       { put: call, when: isFree(nowMs) },
-      { put: { ...keys.execution(executionId), account, key, slots, expires_at }, when: [['absent', 'pk']] },
+      { put: { ...keys.execution(executionId), account, key, expires_at }, when: [['absent', 'pk']] },
     ];
   };
 
@@ -112,48 +115,82 @@ export function openDeferredCalls(table: Table) {
     return stored && isTaken(stored, request.nowMs) ? describeUsedKey(stored, request) : undefined;
   }
 
-  const leave = (call: DeferredCall): Promise<void> => freeSlots(table, queueOf(call.content), call);
+  /** The write that makes a call void, unless it has begun; undefined if its record has expired. */
+  async function planVoid(queue: Queue, executionId: string, reason: string, nowMs: number) {
+    const entry = await table.get<ExecutionItem>(keys.execution(executionId));
+    return entry && moveCall({ ...entry, executionId }, unbegun[queue], { state: 'void', started_at: nowMs, reason }, nowMs);
+  }
+
+  const leave = ({ content, executionId }: DeferredCall): Promise<void> =>
+    leaveQueue(table, queueOf(content), digestHolder(content.claims), [executionId]);
+
+  /** Queues an approved call again that was certainly not sent, if the request repeats it while the approval lasts. */
+  async function resume(request: KeyedRequest): Promise<UsedKey | undefined> {
+    const { account, key, fingerprint, nowMs } = request;
+    const resumed = await table.update<CallItem>(keys.call(account, key), {
+      set: { state: 'queued', started_at: nowMs },
+      remove: ['may_repeat', 'outcome'],
+      when: [
+        ['=', 'may_repeat', true],
+        ['=', 'decision', 'approve'],
+        ['=', 'fingerprint', fingerprint],
+        ['>', 'until', nowMs],
+      ],
+    });
+    return resumed ? describeUsedKey(resumed, request) : undefined;
+  }
 
   return {
     /**
-     * Claims the key and the queue slots of a call that is made later, with one transaction.
+     * Claims the key and a place in the queue for a call that is made later, with one transaction. If the queue is full, a call of a new agent or of one
+     * with more calls gives way in the same transaction.
      * @param untilMs - deadline after which the call expires, in milliseconds since the epoch
+     * @param sinceMs - when the agent got its first PAT, in milliseconds since the epoch
      * @throws ApiError TOO_MANY_REQUESTS if too many calls wait, SERVICE_UNAVAILABLE
      */
-    async begin(request: KeyedRequest, content: DeferredContent, untilMs: number): Promise<{ state: 'started' } | UsedKey> {
-      const { account, executionId, nowMs } = request;
-      const members = { state: content.shown ? 'waiting' : 'queued', until: untilMs, deferred: await pack(content) } as const;
-      for (let attempt = 0; attempt < maxAttempts; attempt++) {
-        const free = await requireSlots(table, queueOf(content), {
-          account,
-          executionId,
-          namespace: content.namespace,
-          untilMs: content.shown ? untilMs : untilMs + longestDeferredRunMs,
-          nowMs,
-        }).catch((refusal: unknown) => ({ refusal }));
-        if ('refusal' in free) {
-          // a concurrent request with the same key may have taken the last slot
+    async begin(
+      request: KeyedRequest,
+      content: DeferredContent,
+      untilMs: number,
+      sinceMs: number,
+    ): Promise<{ state: 'started' } | UsedKey> {
+      const { executionId: id, nowMs } = request;
+      const queue = queueOf(content);
+      const resumed = content.shown && (await resume(request));
+      if (resumed) return resumed;
+      const members = { state: unbegun[queue], until: untilMs, deferred: await pack(content) };
+      const until = content.shown ? untilMs : untilMs + longestDeferredRunMs;
+      const call = queuedCall(content.claims, { id, since: sinceMs, until, namespace: content.namespace });
+      const gone = new Set<string>();
+      return persist(async () => {
+        const entry = await planEntry(table, queue, call, nowMs, gone).catch((refusal: unknown) => ({ refusal }));
+        if ('refusal' in entry) {
+          // a concurrent request with the same key may have taken the last place
           const used = await findUsedKey(request);
-          if (used) return used;
-          throw free.refusal;
+          if (used) return { value: used };
+          throw entry.refusal;
         }
-        if ((await table.transact([...writesOf(request, members, free.slots), ...free.writes])) === true) return { state: 'started' };
+        const { write, displaced } = entry;
+        const ended = displaced && (await planVoid(queue, displaced.id, gaveWay(queue), nowMs));
+        const writes = [...writesOf(request, members), write, ...(ended ? [ended] : [])];
+        const failed = await table.transact(writes);
+        if (failed === true) return { value: { state: 'started' } as const };
         const used = await findUsedKey(request);
-        if (used) return used;
-        await table.pause?.(attempt, 0);
-      }
-      throw unavailable('Too many calls are being queued at the same time. This one was not queued; try again after Retry-After.');
+        if (used) return { value: used };
+        if (displaced && failed.includes(writes.length - 1)) gone.add(displaced.id);
+        return undefined;
+      }, table.pause);
     },
 
     /** Finds a deferred call by id; undefined if it has expired or its key has been reused. */
     async find(executionId: string): Promise<DeferredCall | undefined> {
       const entry = isUlid(executionId) ? await table.get<ExecutionItem>(keys.execution(executionId)) : undefined;
       if (!entry) return undefined;
-      const { account, key, slots } = entry;
+      const { account, key } = entry;
       const item = await table.get<CallItem>(keys.call(account, key));
       if (item?.execution_id !== executionId || !item.deferred) return undefined;
       const content = (await unpack(item.deferred)) as DeferredContent;
-      return { executionId, account, key, item, content, slots };
+      return { executionId, account, key, item, content };
     },
 
     stateOf: ({ item }: DeferredCall, nowMs: number): Promise<UsedKey> => describeUsedKey(item, { fingerprint: item.fingerprint, nowMs }),
@@ -205,8 +242,29 @@ export function openDeferredCalls(table: Table) {
       }
     },
 
-    /** Frees the slots of a call that needed no approval; nothing else does so after the call. */
-    leave: async (call: DeferredCall): Promise<void> => (call.content.shown ? undefined : leave(call)),
+    /** Gives up the place of a call in its queue. */
+    leave,
+
+    /** Makes the calls of a blocked agent void that have not begun, and gives up their places. */
+    async stop(agent: FoundAgent, { message }: ApiError, nowMs: number): Promise<void> {
+      for (const queue of ['approval', 'callQueue'] as const) {
+        const calls = (await listQueue(table, queue, nowMs)).filter((call) => isCovered(call, agent));
+        const ended = await Promise.all(
+          calls.map(async ({ id }) => {
+            const { update, ...change } = (await planVoid(queue, id, message, nowMs)) ?? {};
+            return !update || (await table.update(update, { ...change, isQuiet: true })) !== false;
+          }),
+        );
+        const left = calls.filter((_, at) => ended[at]);
+        for (const [holder, own] of Map.groupBy(left, (call) => call.holder))
+          await leaveQueue(
+            table,
+            queue,
+            holder,
+            own.map(({ id }) => id),
+          );
+      }
+    },
   };
 }
 

@@ -1,6 +1,4 @@
 import { longestCallSeconds } from '../../../schemas/deferred.ts';
-import { digestIntent } from '../../../schemas/intent-digest.ts';
-import { isUnblockedSince } from '../activity/agent.ts';
 import { ApiError } from '../api-error.ts';
 import { logAnswer } from '../http/log-answer.ts';
 import type { RateLimiter } from '../limit/rate-limiter.ts';
@@ -18,7 +16,7 @@ import { type Attempted, answerOrThrow, isOutcome, withReceipt } from './once.ts
 import type { Outcome } from './outcome.ts';
 import { record } from './record.ts';
 import type { openResolver } from './resolve.ts';
-import { voidBecause } from './void-check.ts';
+import { findChangeSinceRequest, voidBecause } from './void-check.ts';
 
 export interface DeferredRunParts {
   deferred: Pick<DeferredCalls, 'find' | 'claim' | 'finish' | 'leave'>;
@@ -59,18 +57,20 @@ export function openDeferredRun({ deferred, resolve, findPolicy, limits, relay, 
       // No client waits for this answer, but alarms count the gate's failures by this log line.
       logAnswer('answered', { request_id: requestId, endpoint: 'run-deferred-call' }, outcome instanceof Error ? outcome : undefined);
       if (!isOutcome(outcome)) throw outcome;
-      const mayRepeat = made?.mayHaveActed !== true && isTemporary(outcome);
-      await deferred.finish(call, { run, outcome, mayRepeat, receipt: made?.receipt?.entry }, remainingMs);
-    }).finally(() => deferred.leave(call));
+      // only a call that may have been sent uses up its approval
+      const isKept = made !== undefined && call.content.shown !== undefined && outcome instanceof ApiError;
+      const mayRepeat = made?.mayHaveActed !== true && (isKept || isTemporary(outcome));
+      const stored = mayRepeat ? asNotSent(outcome) : outcome;
+      await deferred.finish(call, { run, outcome: stored, mayRepeat, receipt: made?.receipt?.entry }, remainingMs);
+    }).finally(() => (call.content.shown ? undefined : deferred.leave(call)));
   };
 
   /** Makes the call unless its circumstances have changed. */
   async function make({ content }: DeferredCall, execution: Execution): Promise<Attempted> {
     if (execution.caller.policy.reference !== content.claims.pol) throw voidBecause('The policy has changed');
     const resolved = await resolve(execution, content.body);
-    if (digestIntent(resolved.intent) !== content.intentDigest) throw voidBecause('The intent has changed');
-    if (content.shown && isUnblockedSince(resolved.records, Date.parse(content.shown.since)))
-      throw voidBecause('The agent has been blocked');
+    const change = findChangeSinceRequest(content, { found: resolved, records: resolved.records, policy: content.claims.pol });
+    if (change) throw change;
     if (!content.shown && rulesRequiringApproval(resolved.rules).length > 0)
       throw voidBecause("The policy has changed to require a person's approval");
     await resolved.precheck();
@@ -80,6 +80,9 @@ export function openDeferredRun({ deferred, resolve, findPolicy, limits, relay, 
 
 /** Whether a refusal is temporary. */
 const isTemporary = (outcome: Outcome): boolean => outcome instanceof ApiError && [429, 503].includes(outcome.status);
+
+const asNotSent = (outcome: Outcome): Outcome =>
+  outcome instanceof ApiError && outcome.details.upstream_status === undefined ? outcome.withDetails({ outcome: 'not_sent' }) : outcome;
 
 /** Reconstructs the request from the stored call. `If-Match` was checked when the call was accepted. */
 function requestOf({ key, content }: DeferredCall, remainingMs: () => number): ExecutionRequest {

@@ -1,3 +1,4 @@
+import { canonicalDigest } from '../../../schemas/canonical.ts';
 import { executionIdOf, type PendingExecution } from '../../../schemas/deferred.ts';
 import { digestIntent } from '../../../schemas/intent-digest.ts';
 import { type AgentRecords, agentRecordKeys, isBlocked, isRevoked, isUnblockedSince, toAgentRecords } from '../activity/agent.ts';
@@ -31,7 +32,7 @@ export const voidBecause = (what: string) =>
   });
 
 /**
- * Finds the change that makes a deferred call void: a changed policy or intent, a block or a revocation.
+ * Finds the change that makes a deferred call void: a changed policy, intent or header field, a block or a revocation.
  * @returns undefined if none of its circumstances has changed
  */
 export function findChangeSinceRequest(
@@ -42,7 +43,9 @@ export function findChangeSinceRequest(
   if (isBlocked(records) || (shown && isUnblockedSince(records, Date.parse(shown.since)))) return voidBecause('The agent has been blocked');
   if (isRevoked(records.agent, claims)) return voidBecause("The agent's PATs have been revoked");
   if (!found || found.intent.deprecated || found.intent.draft) return voidBecause('The intent has been withdrawn');
-  return digestIntent(found.intent) === intentDigest ? undefined : voidBecause('The intent has changed');
+  if (digestIntent(found.intent) !== intentDigest) return voidBecause('The intent has changed');
+  const isSame = !shown || canonicalDigest(found.service.headers ?? {}) === canonicalDigest(shown.headers ?? {});
+  return isSame ? undefined : voidBecause("The header fields of the intent's service have changed");
 }
 
 /**

@@ -107,8 +107,8 @@ export const keys = {
   /** @param caller - the holder's account */
   call: (caller: string, idempotencyKey: string): Key => key('call', caller, idempotencyKey),
   execution: (executionId: string): Key => key('execution', executionId, 'EXECUTION'),
-  /** a slot in a queue of calls; @param account - holder whose own calls are numbered, or empty for all calls */
-  queueSlot: (queue: 'approval' | 'callQueue', account: string, slot: number): Key => key(queue, account, String(slot).padStart(4, '0')),
+  /** a part of a queue of calls */
+  queuePart: (queue: 'approval' | 'callQueue', part: number): Key => key(queue, String(part), 'CALLS'),
   /** a receipt that is not in the log yet; the random end of the execution id chooses the shard */
   newReceipt: (executionId: string): Key => key('newReceipt', String(executionId.charCodeAt(25) % receiptShards), executionId),
   /** @param origin - name of the log */
