@@ -44,10 +44,12 @@ export const createAction = ({ clients, signIns, findPolicy }: Deps): Action =>
     return respond({ code });
   });
 
+const table = tableFromEnvironment();
+
 export const handler = serve(
   createAction({
-    clients: clientsFromEnvironment(),
-    signIns: openSignIns(tableFromEnvironment()),
+    clients: clientsFromEnvironment(table),
+    signIns: openSignIns(table),
     findPolicy: openPublishedPolicy(loadPolicyTemplate()),
   }),
 );

@@ -51,8 +51,7 @@ export const createAction = ({ clients, signIns, userPool, findPolicy, lifetimes
   }
 
   return showErrors(async (request) => {
-    const authRequest = request.query(authorizationParameters);
-    const nowMs = Date.now();
+    const [authRequest, nowMs] = [request.query(authorizationParameters), Date.now()];
     const session = await findSession(request, signIns, nowMs);
     const client = session
       ? await clients.find(authRequest.client_id, request.baseUrl, (read) => signIns.oneAtATime(session.person, nowMs, read))
@@ -68,11 +67,12 @@ export const createAction = ({ clients, signIns, userPool, findPolicy, lifetimes
 };
 
 const { patLifeSeconds, signInSeconds } = readEnvironment(['patLifeSeconds', 'signInSeconds']);
+const table = tableFromEnvironment();
 
 export const handler = serve(
   createAction({
-    clients: clientsFromEnvironment(),
-    signIns: openSignIns(tableFromEnvironment()),
+    clients: clientsFromEnvironment(table),
+    signIns: openSignIns(table),
     userPool: userPoolFromEnvironment(),
     findPolicy: openPublishedPolicy(loadPolicyTemplate()),
     lifetimes: { patLifeSeconds: Number(patLifeSeconds), signInSeconds: Number(signInSeconds) },

@@ -74,7 +74,7 @@ export const handler = serve(
     refusals: openPolicyRefusals(openPolicyArchive(table)),
     usedJtis,
     proofs: openProofs(usedJtis, environment.requireProofOfPossession === 'true'),
-    directories: agentDirectoriesFromEnvironment(),
+    directories: agentDirectoriesFromEnvironment(table),
     settings: { ...settings, protocol: environment.protocol, isFreshRequired: environment.requireFreshSignature === 'true' },
   }),
 );

@@ -25,7 +25,7 @@ export function createRun(parts: DeferredRunParts): (event: unknown, remainingMs
 
 const run = createRun({
   deferred: openDeferredCalls(table),
-  resolve: openResolver(openLiveIntents(table), slowCallsFromEnvironment(table, longestRunSeconds), now),
+  resolve: openResolver(openLiveIntents(table), slowCallsFromEnvironment(table, { leaseSeconds: longestRunSeconds }), now),
   findPolicy: judgingPolicyFromEnvironment(),
   limits: openRateLimiter(table),
   relay: relayFromEnvironment({ maxDeadlineMs: longestCallSeconds * 1_000 }),

@@ -206,11 +206,12 @@ export class Alarms extends Construct {
       often,
       'Lambda throttles invocations: the concurrency of the account, or that reserved for a function, is used up.',
     );
-    for (const [name, alarm] of [['execute-intent', 'ExecuteConcurrency'] as const, ['mcp', 'McpConcurrency'] as const]) {
+    const alarms = { 'execute-intent': 'ExecuteConcurrency', mcp: 'McpConcurrency', 'run-deferred-call': 'DeferredConcurrency' } as const;
+    for (const name of executing) {
       const reserved = reservedConcurrency[name];
       const metric = functions.get(name)?.lambda.metric('ConcurrentExecutions', { ...sum, statistic: Stats.MAXIMUM });
       if (!metric || reserved === 0) continue;
-      this.add(alarm, metric, { above: 0.8 * reserved, periods: 2 }, `${name} uses more than 80 % of its reserved concurrency.`);
+      this.add(alarms[name], metric, { above: 0.8 * reserved, periods: 2 }, `${name} uses more than 80 % of its reserved concurrency.`);
     }
   }
 

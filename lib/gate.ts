@@ -24,6 +24,7 @@ import {
   backgroundWithCollection,
   type Endpoint,
   endpointsWith,
+  executing,
   hasFunction,
 } from './endpoints.ts';
 import { environmentOf } from './environment.ts';
@@ -41,7 +42,7 @@ import { allowCallKey, allowSigning, createCallKey, createSigningKeys } from './
 import { createSnapshotBucket, indexSize } from './snapshots.ts';
 import { createTables, type Tables } from './tables.ts';
 
-const isReserved = (name: string): name is keyof Settings['reservedConcurrency'] => name === 'execute-intent' || name === 'mcp';
+const isReserved = (name: string): name is keyof Settings['reservedConcurrency'] => (executing as readonly string[]).includes(name);
 
 /** Resources that an embedding app may provide instead of having them created. */
 export interface GivenParts extends GivenPool {

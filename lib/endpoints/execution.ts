@@ -26,7 +26,14 @@ const calling = {
 
 export const deferredCalling = {
   ...calling,
-  table: { ...calling.table, execution: ['get'], call: ['get', 'update'], callQueue: ['get', 'put'], newReceipt: ['put'] },
+  table: {
+    ...calling.table,
+    slowCalls: ['getAll', 'get', 'update'],
+    execution: ['get'],
+    call: ['get', 'update'],
+    callQueue: ['get', 'put'],
+    newReceipt: ['put'],
+  },
   receipts: 'give',
 } as const satisfies Needs;
 

@@ -107,6 +107,7 @@ export const policyAndPats = {
         limit: ['get', 'put', 'update'],
         jti: ['put'],
         policy: ['get', 'put'],
+        slowCalls: ['get', 'update'],
       },
       kms: ['sign', 'publicKey'],
       policy: true,

@@ -61,7 +61,7 @@ export const signIn = {
     mediaType: 'text/html',
     others: { 302: { description: 'Redirects to the sign-in page, or to the client with a code or an error.' }, 400: refusedPage },
     needs: {
-      table: { session: ['get', 'update', 'delete'], consent: ['get'], signInCode: ['put'] },
+      table: { session: ['get', 'update', 'delete'], consent: ['get'], signInCode: ['put'], slowCalls: ['get', 'update'] },
       egress: 'documents',
       policy: true,
       signIn: true,
@@ -91,7 +91,7 @@ export const signIn = {
     mediaType: 'text/html',
     others: { 303: { description: 'The policy has changed; redirects to the page that shows it.' }, 400: refusedPage, 403: refusedPage },
     needs: {
-      table: { session: ['get', 'update', 'delete'], consent: ['put'], signInCode: ['put'] },
+      table: { session: ['get', 'update', 'delete'], consent: ['put'], signInCode: ['put'], slowCalls: ['get', 'update'] },
       egress: 'documents',
       policy: true,
       signIn: true,

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { isRedirectUri } from '../../functions/core/sign-in/redirect-uri.ts';
 import { namespace } from '../../schemas/service.ts';
-import { endpoints } from '../endpoints.ts';
+import { endpoints, executing } from '../endpoints.ts';
 import { findOriginProblem, flag, isBaseUrl, isHttpsOrigin, isLocalUpstream, list, object, wholeNumber } from './kinds.ts';
 
 const endpointNames = endpoints.map(({ name }) => name);
@@ -179,11 +179,11 @@ export const settingsObject = z.strictObject({
     .describe(
       '`{"<endpoint>": {"requestsPerSecond", "burst"}}` overrides both for single endpoints; those that serve whole documents accept 5 per second and a burst of 50 by default',
     ),
-  reservedConcurrency: object(z.partialRecord(z.enum(['execute-intent', 'mcp']), wholeNumber(0, 100_000)))
+  reservedConcurrency: object(z.partialRecord(z.enum(executing), wholeNumber(0, 100_000)))
     .default({})
-    .transform((given) => ({ 'execute-intent': 0, mcp: 0, ...given }))
+    .transform((given) => ({ 'execute-intent': 0, mcp: 0, 'run-deferred-call': 0, ...given }))
     .describe(
-      'reserved (and maximum) concurrency of the two functions that wait for services, such as 300 and 100; 0 reserves none, which fits every quota. Slow calls to one origin may occupy about a fifth of it: at most 100; 50 without a reservation',
+      'reserved (and maximum) concurrency of the three functions that wait for services, such as 300, 100 and a tenth of the quota for `run-deferred-call`, which makes background calls; 0 reserves none, which fits every quota. Slow calls to one origin may occupy about a fifth of it: at most 100; 50 without a reservation',
     ),
   search: z
     .enum(['sqlite', 'opensearch'], 'must be sqlite or opensearch')

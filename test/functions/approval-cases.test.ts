@@ -1,12 +1,15 @@
-import { beforeEach, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { createAction as createBlock } from '../../functions/block-agent.ts';
 import { operator } from '../../functions/core/admin/admin.ts';
 import { unavailable } from '../../functions/core/api-error.ts';
+import { openDeferredCalls } from '../../functions/core/execution/deferred-call-store.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
+import { CallFailed } from '../../functions/core/relay/call-failure.ts';
 import type { IntentInput } from '../../schemas/intent.ts';
 import { admin, approvalTemplate, openDeferredParts } from '../support/deferred.ts';
 import { startExecuting } from '../support/executing.ts';
 import { type Agent, execute, newAgent, obtainPat } from '../support/gate.ts';
-import { type Answer, refusalOf } from '../support/invoke.ts';
+import { type Answer, byAdmin, invoke, refusalOf } from '../support/invoke.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
 
 // What may happen between the request for a call and the call. The first cases are those of envoyproxy/ai-gateway#2073.
@@ -296,14 +299,150 @@ test('if the worker dies during a call, its outcome is unknown and it is not rep
   expect(calls()).toEqual([approvedCall()]);
 });
 
-test('an approver sees the arguments that will be sent, including defaults', async () => {
-  const input_parameters = [
-    { name: 'code', type: 'string', required: true } as const,
-    { name: 'amount', type: 'integer', default: 1_000_000 } as const,
-  ];
+const code = { name: 'code', type: 'string', required: true } as const;
+const inputs = (...more: IntentInput['input_parameters']): IntentInput['input_parameters'] => [code, ...more];
+const to = { name: 'to', type: 'string', default: 'everybody' } as const;
+const amount = { name: 'amount', type: 'integer', default: 1_000_000 } as const;
+const note = { name: 'note', type: 'object' } as const;
+
+test.each<[string, IntentInput['input_parameters'], object, object]>([
+  ['a default that is left out', inputs(amount), {}, { amount: 1_000_000 }],
+  ['null for arguments that have defaults', inputs(to, amount), { to: null, amount: null }, { to: 'everybody', amount: 1_000_000 }],
+  ['null for one of two defaults', inputs(to, amount), { to: 'ann', amount: null }, { to: 'ann', amount: 1_000_000 }],
+  ['null for an argument that may be left out', inputs({ name: 'to', type: 'string' }), { to: null }, {}],
+  [
+    'null that the schema allows',
+    inputs({ name: 'to', type: 'string', required: true, schema: { type: ['string', 'null'] } }),
+    { to: null },
+    { to: null },
+  ],
+  ['null within an object', inputs(note), { note: { to: null, all: [null] } }, { note: { to: null, all: [null] } }],
+  ['an integer in another spelling', inputs(amount), JSON.parse('{"amount": 1e3}'), { amount: 1_000 }],
+  ['values that look empty', inputs(to, amount), { to: '', amount: 0 }, { to: '', amount: 0 }],
+  ['a name that objects have', inputs({ name: 'constructor', type: 'string' }), { constructor: null }, {}],
+  ['240 KB', inputs({ name: 'to', type: 'string' }), { to: 'x'.repeat(240_000) }, { to: 'x'.repeat(240_000) }],
+])('an approver sees what is sent: %s', async (_, input_parameters, given, sent) => {
   await change({ input_parameters });
-  const asked = idOf(await ask({ code: 'FR' }, { headers: { 'Idempotency-Key': `default-${number}` } }));
-  expect((await parts.shown(asked)).parameters).toEqual({ code: 'FR', amount: 1_000_000 });
+  id = idOf(await ask({ code: 'FR', ...given }, { headers: { 'Idempotency-Key': `sent-${number}` } }));
+  const { parameters, digest: shownDigest } = await parts.shown(id);
+  expect(parameters).toEqual({ code: 'FR', ...sent });
+  await approve(`"${shownDigest}"`);
+  await work();
+  expect(calls()).toEqual([[uid(), parameters]]);
+});
+
+describe("the service's header fields", () => {
+  const setHeaders = (headers?: Record<string, string>) =>
+    gate.services.replace(serviceId, { ...payments, ...(headers && { headers }) }, () => true);
+  const root = { 'X-Act-As': 'root' };
+  const headersChanged = /^The header fields of the intent's service have changed since this call was requested, so it is not made\./;
+  afterEach(() => setHeaders());
+
+  test.each<[string, Record<string, string> | undefined, Record<string, string> | undefined]>([
+    ['added', undefined, root],
+    ['removed', root, undefined],
+    ['changed', root, { 'X-Act-As': 'ann' }],
+    ['renamed', root, { 'X-Act-As-': 'root' }],
+  ])('are part of what is approved: they are %s', async (_, before, after) => {
+    await setHeaders(before);
+    id = idOf(await ask(undefined, { headers: { 'Idempotency-Key': `headers-${number}` } }));
+    const shown = await parts.shown(id);
+    expect(shown.headers).toEqual(before);
+    const late = idOf(await ask(undefined, { headers: { 'Idempotency-Key': `late-${number}` } }));
+    await parts.decide(late, `"${(await parts.shown(late)).digest}"`);
+    await setHeaders(after);
+    const refusal = refusalOf(await approve(`"${shown.digest}"`));
+    expect(refusal).toMatchObject({ status: 409, message: expect.stringMatching(headersChanged), details: { reason: 'no_longer_holds' } });
+    expect(await read()).toMatchObject({ status: 'expired', reason: expect.stringMatching(headersChanged) });
+    await parts.openWorker()(late);
+    expect((await parts.read(late, pat)).body).toMatchObject(isVoid);
+    expect(calls()).toEqual([]);
+  });
+
+  test('are sent as they were shown, in any order', async () => {
+    await setHeaders({ 'X-One': '1', 'X-Two': '2' });
+    id = idOf(await ask(undefined, { headers: { 'Idempotency-Key': `order-${number}` } }));
+    await setHeaders({ 'X-Two': '2', 'X-One': '1' });
+    await approve(`"${(await parts.shown(id)).digest}"`);
+    await work();
+    expect(upstream.seen.map(({ headers }) => [headers['x-one'], headers['x-two']])).toEqual([['1', '2']]);
+  });
+});
+
+describe('an approval of a call that was certainly not sent', () => {
+  const away = () => Promise.reject(unavailable('The table is away.'));
+  const failing = (fails: (operation: string, key: string) => boolean) => {
+    const { table } = gate.database;
+    const names = ['getAll', 'update', 'put'] as const;
+    const textOf = (given: unknown) => JSON.stringify(given);
+    return Object.assign(
+      { ...table, pause: async () => {} },
+      ...names.map((name) => ({
+        // biome-ignore lint/suspicious/noExplicitAny: any operation
+        [name]: (...given: any[]) => (fails(name, textOf(given[0])) ? away() : (table[name] as any)(...given)),
+      })),
+    ) as typeof table;
+  };
+  const notSent = { status: 'done', outcome: { status: 503, body: { error: { details: { outcome: 'not_sent' } } } } };
+
+  const failures: [string, () => Parameters<typeof work>[0]][] = [
+    ['the table fails when the call is resolved', () => ({ over: failing((name) => name === 'getAll') })],
+    ['the table fails when the call is counted', () => ({ over: failing((_, key) => key.includes('LIMIT#')) })],
+    ['the credential cannot be read', () => ({ relay: { connect: () => Promise.reject(unavailable('The vault is away.')) } })],
+    ['the service cannot be reached', () => ({ relay: { connect: () => Promise.reject(new CallFailed('unreachable')) } })],
+  ];
+
+  test.each(failures)('is kept, and the state says so, if %s', async (_, options) => {
+    await approve();
+    await work(options());
+    expect(await read()).toMatchObject(notSent);
+    gate.started.length = 0;
+    const again = await ask();
+    expect([idOf(again), again.body.status, gate.started]).toEqual([id, 'working', [id]]);
+    await work();
+    expect(await read()).toMatchObject(done);
+    expect(await ask()).toMatchObject({ status: 200 });
+    expect(calls()).toEqual([approvedCall()]);
+  });
+
+  test('is kept if its service has no valid certificate', async () => {
+    await approve();
+    await work({ relay: { connect: () => Promise.reject(new CallFailed('tls_failed')) } });
+    expect(await read()).toMatchObject({ outcome: { status: 502, body: { error: { details: { outcome: 'not_sent' } } } } });
+    expect(await ask()).toMatchObject({ status: 202, body: { status: 'working' } });
+  });
+
+  test.each<[string, () => Promise<unknown>]>([
+    ['the intent has changed', () => change()],
+    ['the agent has been blocked and unblocked', () => block().then(() => gate.agents.unblock(operator, { agentId: agent.agentId }))],
+  ])('is worth nothing once %s', async (_, happen) => {
+    await approve();
+    await work({ over: failing((name) => name === 'getAll') });
+    await happen();
+    expect(await ask()).toMatchObject({ status: 202, body: { status: 'working' } });
+    await work();
+    expect(await read()).toMatchObject(isVoid);
+    expect(calls()).toEqual([]);
+  });
+
+  test.each<[string, object | undefined, number]>([
+    ['has expired', undefined, 2 * hourMs],
+    ['was for other arguments', { code: 'FR', amount: 502 }, 0],
+  ])('is not used by a request if it %s', async (_, parameters, afterMs) => {
+    await approve();
+    await work({ over: failing((name) => name === 'getAll') });
+    const { account } = await find();
+    await gate.database.table.update({ pk: `CALL#${account}`, sk: `key-${number}` }, { set: { until: Date.now() + hourMs - afterMs } });
+    const again = await ask(parameters);
+    expect(again).toMatchObject({ status: 202, body: waiting });
+    expect(idOf(again)).not.toBe(id);
+  });
+
+  test('is used up by a call that may have been sent', async () => {
+    await approve();
+    await work({ relay: { connect: async () => ({ send: () => Promise.reject(new CallFailed('deadline')), drop: () => {} }) } });
+    expect(await ask()).toMatchObject({ status: 504, body: { error: { details: { outcome: 'unknown' } } } });
+  });
 });
 
 test('an approval in the last second is still carried out', async () => {
@@ -315,6 +454,39 @@ test('an approval in the last second is still carried out', async () => {
   await approve();
   await work({ now: () => Date.now() + 10_000 });
   expect(await read({ now: () => Date.now() + 10_000 })).toMatchObject(done);
+});
+
+test("a block makes the agent's waiting calls void before it is answered", async () => {
+  const deferred = openDeferredCalls(gate.database.table);
+  const action = byAdmin(createBlock({ agents: gate.agents, deferred, outwait: async () => {} }));
+  const { agentId } = agent;
+  await ask(undefined, { headers: { 'Idempotency-Key': `second-${number}` } });
+  const background = idOf(await ask({ code: 'DE' }, { headers: { 'Idempotency-Key': `third-${number}`, Prefer: 'respond-async' } }));
+  const body = { reason: 'Enough' };
+  expect((await invoke(action, 'PUT /api/agents/{agent_id}/block', { path: { agent_id: agentId }, body })).status).toBe(200);
+  const listed = async () => (await parts.list(admin, { agent_id: agentId })).body.approvals;
+  expect(await listed()).toEqual([]);
+  await isRefused(approve(), 409, 'CONFLICT', 'no_longer_holds');
+  await gate.agents.unblock(operator, { agentId });
+  for (const one of [id, background])
+    expect((await parts.read(one, pat)).body).toMatchObject({
+      status: 'expired',
+      reason: expect.stringMatching(/^The agent has been blocked since/),
+    });
+  await parts.openWorker()(background);
+  expect(calls()).toEqual([]);
+});
+
+test('approvals are listed by agent', async () => {
+  const other = await newAgent();
+  const another = idOf(await ask(undefined, { token: await obtainPat(gate, other, approvalTemplate()) }));
+  const listed = async (query: Record<string, string>) => {
+    const { approvals } = (await parts.list(admin, query)).body;
+    return approvals.map((approval: { id: string }) => approval.id);
+  };
+  expect(await listed({ agent_id: agent.agentId })).toEqual([id]);
+  expect(await listed({ agent_id: other.agentId })).toEqual([another]);
+  expect(await listed({ agent_id: 'nobody' })).toEqual([]);
 });
 
 const find = async () => {

@@ -1,5 +1,7 @@
 import { createPublicKey } from 'node:crypto';
-import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { type AddressInfo, createServer, type Server } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { calculateJwkThumbprint, decodeJwt } from 'jose';
 import { type Agreement, type ConnectOptions, connect, openMemoryKeyStore } from '../../client/connect.ts';
 import { createAction as approveDomain } from '../../functions/approve-agent-domain.ts';
@@ -87,6 +89,8 @@ describe('an agent', () => {
   test.each<[string, () => Promise<typeof answer>, string]>([
     ['redirects', async () => ({ status: 302, headers: { Location: agent_directory }, body: await own() }), reading],
     ['is of another type', async () => ({ headers: { 'Content-Type': 'text/html' }, body: await own() }), reading],
+    ['names 10,000 keys', async () => ({ body: JSON.stringify({ keys: Array(10_000).fill({ kty: 'EC' }) }) }), reading],
+    ['is cut off', async () => ({ headers: { 'Content-Length': '100000' }, body: await own() }), reading],
     ['has too many keys', async () => ({ body: JSON.stringify({ keys: Array(101).fill(jwkOf(agent)) }) }), keySet],
     ['lists another key', async () => ({ body: JSON.stringify({ keys: [jwkOf(await newAgent())] }) }), 'lists agent_public_key'],
     [
@@ -198,6 +202,56 @@ test('directory reads are limited like PATs, and failing directories are not rea
   expect(asked).toEqual([...Array(59).fill(400), 429]);
 });
 
+describe('while 200 strangers name directories that never answer', () => {
+  const silent: Server = createServer();
+  const dripping: Server = createServer((socket) => {
+    const timer = setInterval(() => socket.write('.'), 50);
+    socket.on('error', () => {}).on('close', () => clearInterval(timer));
+  });
+  let opened = 0;
+  for (const server of [silent, dripping])
+    server.on('connection', (socket) => {
+      opened++;
+      socket.on('error', () => {}).resume();
+    });
+  beforeAll(() => Promise.all([silent, dripping].map((server) => new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve)))));
+  afterAll(() => Promise.all([silent, dripping].map((server) => new Promise((resolve) => server.close(resolve)))));
+
+  test.each([
+    ['and send nothing', silent],
+    ['and send something now and then', dripping],
+  ])('%s, four are read at a time, the others are refused immediately, and agents without a directory get PATs', async (_, server) => {
+    const { port } = server.address() as AddressInfo;
+    const before = opened;
+    // two instances
+    const issues = [gate.openIssue(policy), gate.openIssue(policy)] as const;
+    const strangers = await Promise.all(Array.from({ length: 200 }, (_, at) => newAgent(`stranger-${port}-${at}`)));
+    let answered = 0;
+    const asked = strangers.map(async (stranger, at) => {
+      const directory = `https://host-${at}.example:${port}`;
+      const refused = refusalOf(await requestPat(issues[at % 2 === 0 ? 0 : 1], stranger, policy, { agent_directory: directory }));
+      answered++;
+      return refused;
+    });
+    expect((await requestPat(issues[0], agent, policy)).status).toBe(200);
+    while (answered < 196) await sleep(10);
+    // the four are still being read
+    expect(answered).toBe(196);
+    expect((await requestPat(issues[1], await newAgent(), policy)).status).toBe(200);
+    list(agent);
+    expect((await requestPat(issues[0], agent, policy, { agent_directory })).status).toBe(429);
+    const refusals = Map.groupBy(await Promise.all(asked), ({ status }) => status);
+    expect([refusals.get(400)?.length, refusals.get(429)?.length, opened - before]).toEqual([4, 196, 4]);
+    expect(refusals.get(429)?.[0]).toEqual({
+      status: 429,
+      code: 'TOO_MANY_REQUESTS',
+      message: 'The gate is reading too many documents of others. Nothing was read; try again after Retry-After.',
+      details: { reason: 'documents' },
+    });
+    expect((await requestPat(issues[0], agent, policy, { agent_directory })).status).toBe(200);
+  });
+});
+
 test('admins approve, list and withdraw domains', async () => {
   const send = async (action: AdminAction, method: 'GET' | 'PUT' | 'DELETE', domain = '') => {
     const { status, body } = await invoke(byAdmin(action), `${method} /api/agent-domains/{domain}`, { path: { domain } });
@@ -214,7 +268,7 @@ test('admins approve, list and withdraw domains', async () => {
 
 test.each(['127.0.0.1', '169.254.169.254', 'fd00::1'])('a directory at the private address %s is not read', async (address) => {
   const { port } = upstream;
-  const readers = agentDirectories({
+  const readers = agentDirectories((read) => read(), {
     rules: { ports: [port], allowLoopback: false, ownHosts: [] },
     resolve: async () => [{ address, family: address.includes(':') ? 6 : 4 }],
     trustedCertificate: certificate.cert,

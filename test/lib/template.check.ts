@@ -30,7 +30,7 @@ const everySetting = {
   signingKeys: 'b,a',
   callKey: 'second',
   throttling: { 'issue-pat': { requestsPerSecond: 6, burst: 10 }, 'get-docs': { requestsPerSecond: 7, burst: 8 } },
-  reservedConcurrency: '{"execute-intent": 300, "mcp": 100}',
+  reservedConcurrency: '{"execute-intent": 300, "mcp": 100, "run-deferred-call": 50}',
   expectedIntents: 250_000,
   waf: true,
   wafRequestsPerFiveMinutes: 100,
@@ -955,16 +955,19 @@ describe('alarms', () => {
 
   test('fire before the reserved concurrency of a function is used up', () => {
     const reservedIn = (made: Synthesis) =>
-      (['execute-intent', 'mcp', 'search-intents'] as const).map((name) => functionOf(name, made).ReservedConcurrentExecutions);
+      (['execute-intent', 'mcp', 'run-deferred-call', 'search-intents'] as const).map(
+        (name) => functionOf(name, made).ReservedConcurrentExecutions,
+      );
     expect([reservedIn(everything), reservedIn(standard)]).toEqual([
-      [300, 100, undefined],
-      [undefined, undefined, undefined],
+      [300, 100, 50, undefined],
+      [undefined, undefined, undefined, undefined],
     ]);
     expect(environmentOf('mcp', everything).RESERVED_CONCURRENCY).toBe('100');
-    const thresholds = (made: Synthesis) => ['ExecuteConcurrency', 'McpConcurrency'].map((name) => alarmOf(name, made)?.Threshold);
+    const names = ['ExecuteConcurrency', 'McpConcurrency', 'DeferredConcurrency'];
+    const thresholds = (made: Synthesis) => names.map((name) => alarmOf(name, made)?.Threshold);
     expect([thresholds(everything), thresholds(standard)]).toEqual([
-      [240, 80],
-      [undefined, undefined],
+      [240, 80, 40],
+      [undefined, undefined, undefined],
     ]);
   });
 

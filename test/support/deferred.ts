@@ -52,7 +52,7 @@ export function openDeferredParts(gate: Gate) {
   }: Options & Partial<Pick<DeferredRunParts, 'relay' | 'withEvidence'>> = {}) => {
     const run = createRun({
       deferred: openDeferredCalls(over),
-      resolve: openResolver(openIntents(over), openSlowCalls(over, 'run-deferred-call', 10), now),
+      resolve: openResolver(openIntents(over), openSlowCalls(over, 'run-deferred-call', 10, { leaseSeconds: 660 }), now),
       findPolicy: openPolicy(policy),
       limits: openRateLimiter(over, now),
       relay,

@@ -16,6 +16,7 @@ import type { Action } from '../../functions/core/http/serve.ts';
 import { openKms } from '../../functions/core/kms.ts';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import { agentDirectories } from '../../functions/core/pat/agent-directory.ts';
+import { openBoundReads } from '../../functions/core/pat/document-reads.ts';
 import { openSigningKeys } from '../../functions/core/pat/signing-keys.ts';
 import { openPolicy } from '../../functions/core/policy/policy.ts';
 import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
@@ -59,7 +60,11 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}, now?: 
   const { table } = database;
   const { resolve, trustedCertificate } = relayOptions;
   const network = { ...(resolve && { resolve }), ...(trustedCertificate !== undefined && { trustedCertificate }) };
-  const directories = agentDirectories({ rules: { ports: [443], allowLoopback: true, ownHosts: [] }, ...network }, now);
+  const directories = agentDirectories(
+    openBoundReads(table, 'issue-pat'),
+    { rules: { ports: [443], allowLoopback: true, ownHosts: [] }, ...network },
+    now,
+  );
 
   /** A new instance of `issue-pat`. */
   const openIssue = (template: PolicyTemplate = loadPolicyTemplate(), isApprovalRequired = false, isSharingAllowed = false): Action =>

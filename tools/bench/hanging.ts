@@ -38,7 +38,7 @@ export async function simulateHanging({ environments, minutes, healthy, hanging,
       const ofOrigin = slowCalls.of(intent, table.read(slowCalls.keyOf(intent)));
       ofOrigin.requireRoom();
       if (breaker.secondsToWait(host, {}) > 0) throw new CallFailed('resting');
-      const endWatch = ofOrigin.watch();
+      const endWatch = await ofOrigin.watch();
       await later(takesMs);
       breaker.record(host, takesMs < deadlineMs);
       await endWatch();
@@ -73,11 +73,12 @@ export async function simulateHanging({ environments, minutes, healthy, hanging,
 }
 
 /** An in-memory table for the lists of slow calls. */
-function openLeaseTable(): Pick<Table, 'update'> & { read(key: Key): SlowCallsItem } {
+function openLeaseTable(): Pick<Table, 'get' | 'update'> & { read(key: Key): SlowCallsItem } {
   const items = new Map<string, SlowCallsItem>();
   const read = ({ pk }: Key): SlowCallsItem => items.get(pk) ?? { expires_at: 0 };
   return {
     read,
+    get: async <T extends Item>(key: Key) => read(key) as Item as T,
     async update<T extends Item>(key: Key, { add = [], take = {}, set, when = [] }: Update) {
       await later(stepMs);
       const { leases = new Set() } = read(key);

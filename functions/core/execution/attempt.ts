@@ -27,10 +27,11 @@ const reservedMs = 3_000;
  */
 export async function attempt(relay: Pick<Relay, 'connect'>, execution: Execution, call: ResolvedCall): Promise<Attempted> {
   const { logLine, quota } = execution;
-  const endWatch = call.slowCalls.watch();
+  let endWatch: (() => Promise<void>) | undefined;
   let connected: ConnectedCall | undefined;
   let mayBeSent = false;
   try {
+    endWatch = await call.slowCalls.watch();
     connected = await relay.connect(outgoing(execution, call));
     await countAndRecheck(execution, call);
     mayBeSent = true;
@@ -49,7 +50,7 @@ export async function attempt(relay: Pick<Relay, 'connect'>, execution: Executio
     await quota.giveBack();
     return { mayHaveActed: false, result: error };
   } finally {
-    await endWatch();
+    await endWatch?.();
   }
 }
 

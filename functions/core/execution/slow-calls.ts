@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { readEnvironment } from '../environment.ts';
 import { bounded } from '../invocation.ts';
 import { describeCause, log } from '../log.ts';
@@ -7,6 +6,7 @@ import { CallFailed } from '../relay/call-failure.ts';
 import { originOf } from '../relay/url-template.ts';
 import type { Update } from '../table/expression.ts';
 import { type Key, keys } from '../table/keys.ts';
+import { isLeaseOver, type LeasesItem, newLease, sweepDelaySeconds, takeLease } from '../table/leases.ts';
 import type { Item, Table } from '../table/table.ts';
 
 /** Duration after which a call is listed as slow, in milliseconds. */
@@ -21,9 +21,6 @@ const crowdedMs = 60_000;
 /** Longest invocation of a function that answers requests, in seconds. */
 const longestAnswerSeconds = 30;
 
-/** How long a list of slow calls outlives its last call, in seconds. */
-const sweepDelaySeconds = 3_600;
-
 const writeMs = 500;
 
 /** Maximum number of slow calls per origin; their list fits into one read unit. */
@@ -36,31 +33,29 @@ const defaultBound = 50;
 export const boundOf = (reserved: number | undefined): number =>
   reserved === undefined ? defaultBound : Math.min(maxBound, Math.max(1, Math.floor(reserved / 5)));
 
-export interface SlowCallsItem extends Item {
-  /** `<expiry in seconds since the epoch>.<name of the call>` */
-  leases?: Set<string>;
+export interface SlowCallsItem extends LeasesItem {
   /** until when calls are listed after {@link soonMs}, in milliseconds since the epoch */
   crowded_until?: number;
-  expires_at: number;
 }
 
 /**
  * Keeps one hanging origin from occupying all environments of a function. Only slow calls write, so a responsive origin costs one read per call.
- * If the list cannot be written, the call proceeds unbounded.
+ * If the list cannot be written, the call proceeds unbounded. Background calls, which may take minutes, are listed from their start instead, and do not
+ * proceed unless they are.
  * @param name - name of the function; each function has its own bound
  * @param bound - maximum number of concurrent slow calls to one origin
- * @param leaseSeconds - lifetime of a listed call if its environment crashes; at least the longest invocation
+ * @param background - `leaseSeconds`: lifetime of a listed background call if its environment crashes; at least the longest invocation
  */
 export function openSlowCalls(
-  table: Pick<Table, 'update'>,
+  table: Pick<Table, 'get' | 'update'>,
   name: string,
   bound: number,
-  leaseSeconds: number = longestAnswerSeconds,
+  background?: { leaseSeconds: number },
   now: () => number = Date.now,
 ) {
   const keyOf = ({ endpoint }: Pick<IntentRecord, 'endpoint'>): Key => keys.slowCalls(originOf(endpoint.url) ?? '', name);
 
-  const isOver = (lease: string): boolean => Number.parseInt(lease, 10) * 1_000 <= now();
+  const isOver = (lease: string): boolean => isLeaseOver(lease, now());
 
   const isCrowded = ({ leases = new Set() }: Partial<SlowCallsItem>): boolean =>
     [...leases].filter((lease) => !isOver(lease)).length >= bound;
@@ -99,13 +94,22 @@ export function openSlowCalls(
           if (isCrowded(seen)) throw new CallFailed('crowded');
         },
 
-        /** Lists the call if it becomes slow. @returns a function to call and await when the call ends */
-        watch(): () => Promise<void> {
+        /**
+         * Lists the call, if it becomes slow or is a background call.
+         * @returns a function to call and await when the call ends
+         * @throws CallFailed `crowded`, of a background call
+         */
+        async watch(): Promise<() => Promise<void>> {
+          if (background) {
+            const giveBack = await takeLease(table, key, bound, background.leaseSeconds, now);
+            if (!giveBack) throw new CallFailed('crowded');
+            return giveBack;
+          }
           let listed: { lease: string; done: Promise<void> } | undefined;
           const timer = setTimeout(
             () => {
-              const expiresAt = Math.ceil(now() / 1_000) + leaseSeconds;
-              const lease = `${expiresAt}.${randomBytes(4).toString('base64url')}`;
+              const expiresAt = Math.ceil(now() / 1_000) + longestAnswerSeconds;
+              const lease = newLease(expiresAt);
               listed = { lease, done: addLease(lease, expiresAt) };
             },
             (seen.crowded_until ?? 0) > now() ? soonMs : slowMs,
@@ -126,9 +130,8 @@ export type SlowCalls = ReturnType<typeof openSlowCalls>;
 
 export type SlowCallsOfOrigin = ReturnType<SlowCalls['of']>;
 
-/** @param leaseSeconds - longest invocation of the function */
-export function slowCallsFromEnvironment(table: Table, leaseSeconds?: number): SlowCalls {
+export function slowCallsFromEnvironment(table: Table, background?: { leaseSeconds: number }): SlowCalls {
   const { reservedConcurrency } = readEnvironment([], ['reservedConcurrency']);
   const reserved = reservedConcurrency === undefined ? undefined : Number(reservedConcurrency);
-  return openSlowCalls(table, process.env.AWS_LAMBDA_FUNCTION_NAME ?? '', boundOf(reserved), leaseSeconds);
+  return openSlowCalls(table, process.env.AWS_LAMBDA_FUNCTION_NAME ?? '', boundOf(reserved), background);
 }

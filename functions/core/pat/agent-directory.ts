@@ -5,6 +5,8 @@ import { ApiError, invalidParameter } from '../api-error.ts';
 import { egressRulesFromEnvironment } from '../relay/egress.ts';
 import { type DocumentOptions, openDocumentReader } from '../relay/fetch-document.ts';
 import { directoryPath } from '../relay/signature.ts';
+import type { Table } from '../table/table.ts';
+import { type BoundReads, openBoundReads } from './document-reads.ts';
 
 export type AgentDirectories = ReturnType<typeof agentDirectories>;
 
@@ -33,7 +35,11 @@ interface Known {
 }
 
 /** Verifies the domains of agents by their directories, which are read under the same rules as client metadata documents. */
-export function agentDirectories(options: Pick<DocumentOptions, 'rules' | 'resolve' | 'trustedCertificate'>, now: () => number = Date.now) {
+export function agentDirectories(
+  within: BoundReads,
+  options: Pick<DocumentOptions, 'rules' | 'resolve' | 'trustedCertificate'>,
+  now: () => number = Date.now,
+) {
   const readDocument = openDocumentReader({ ...options, ...documentLimits });
   const cache = new QuickLRU<string, Known>({ maxSize: maxCached });
 
@@ -57,14 +63,17 @@ export function agentDirectories(options: Pick<DocumentOptions, 'rules' | 'resol
      * @param thumbprint - of the key that the agent has signed with
      * @param beforeRead - counts a read, or throws to refuse it
      * @returns the host of the directory, with its port unless that is 443
-     * @throws ApiError INVALID_PARAMETER if the directory cannot be read, or does not list the key
+     * @throws ApiError INVALID_PARAMETER if the directory cannot be read, or does not list the key; TOO_MANY_REQUESTS if too many are being read
      */
     async verify(directory: string, thumbprint: string, baseUrl: string, beforeRead: () => Promise<void>): Promise<string> {
       const { origin, host } = new URL(directory);
       let known = cache.get(origin);
       if (!known || now() - known.readMs >= (lists(known, thumbprint) ? cacheMs : retryMs)) {
-        await beforeRead();
-        known = { found: await read(origin, baseUrl), readMs: now() };
+        const found = await within(async () => {
+          await beforeRead();
+          return read(origin, baseUrl);
+        });
+        known = { found, readMs: now() };
         cache.set(origin, known);
       }
       if (known.found instanceof ApiError) throw known.found;
@@ -74,4 +83,5 @@ export function agentDirectories(options: Pick<DocumentOptions, 'rules' | 'resol
   };
 }
 
-export const agentDirectoriesFromEnvironment = () => agentDirectories({ rules: egressRulesFromEnvironment() });
+export const agentDirectoriesFromEnvironment = (table: Table) =>
+  agentDirectories(openBoundReads(table), { rules: egressRulesFromEnvironment() });

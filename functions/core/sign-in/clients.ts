@@ -2,9 +2,12 @@ import QuickLRU from 'quick-lru';
 import * as z from 'zod';
 import { including, maxClientIdLength } from '../../../schemas/sign-in.ts';
 import { name } from '../../../schemas/text.ts';
+import { ApiError } from '../api-error.ts';
 import { readEnvironment, splitList } from '../environment.ts';
+import { openBoundReads } from '../pat/document-reads.ts';
 import { egressRulesFromEnvironment } from '../relay/egress.ts';
 import { openDocumentReader, type ReadDocument } from '../relay/fetch-document.ts';
+import type { Table } from '../table/table.ts';
 import { OAuthError } from './oauth-error.ts';
 import { isRedirectUri } from './redirect-uri.ts';
 import { readRegistration } from './registration.ts';
@@ -64,7 +67,9 @@ export function openClients(redirectUris: readonly string[], readDocument: ReadD
 
   async function read(clientId: string, baseUrl: string): Promise<Client> {
     const url = readClientId(clientId);
-    const document = await readDocument(url, baseUrl).catch(() => {
+    const document = await readDocument(url, baseUrl).catch((error: unknown) => {
+      // too many documents are being read
+      if (error instanceof ApiError) throw error;
       throw refuse(
         'The client metadata document cannot be read. It must be JSON of at most 10 KiB, served from a public https URL without a redirect.',
       );
@@ -114,7 +119,9 @@ export function openClients(redirectUris: readonly string[], readDocument: ReadD
 
 export type Clients = ReturnType<typeof openClients>;
 
-export function clientsFromEnvironment(): Clients {
+export function clientsFromEnvironment(table: Table): Clients {
   const { signInRedirects } = readEnvironment([], ['signInRedirects']);
-  return openClients(splitList(signInRedirects), openDocumentReader({ rules: egressRulesFromEnvironment(), ...documentLimits }));
+  const within = openBoundReads(table);
+  const read = openDocumentReader({ rules: egressRulesFromEnvironment(), ...documentLimits });
+  return openClients(splitList(signInRedirects), (url, baseUrl) => within(() => read(url, baseUrl)));
 }

@@ -8,12 +8,16 @@ const ready: Findings = {
   nodeVersion: '24.21.0',
   cdkVersion: '2.1148.1',
   wantedCdkVersion: '2.1148.1',
-  settings: { reservedConcurrency: { 'execute-intent': 300, mcp: 100 }, manageApiLogRole: false },
+  settings: { reservedConcurrency: { 'execute-intent': 300, mcp: 50, 'run-deferred-call': 50 }, manageApiLogRole: false },
   region: 'eu-west-1',
   account: known,
 };
 
-const adopting = { reservedConcurrency: { 'execute-intent': 0, mcp: 0 }, manageApiLogRole: false, adopt: { userPoolId: 'eu-west-1_A' } };
+const adopting = {
+  reservedConcurrency: { 'execute-intent': 0, mcp: 0, 'run-deferred-call': 0 },
+  manageApiLogRole: false,
+  adopt: { userPoolId: 'eu-west-1_A' },
+};
 
 const login = 'aws sso login    (or export AWS_PROFILE=<profile>)';
 
@@ -131,6 +135,6 @@ describe('the doctor', () => {
     const settings = { reservedConcurrency, manageApiLogRole: false };
     const diagnoses = diagnose({ ...ready, settings, account: { ...known, unreservedConcurrency: 10 } });
     expect(diagnoses.filter(({ isWell }) => !isWell)).toEqual([]);
-    expect(reservedConcurrency).toEqual({ 'execute-intent': 0, mcp: 0 });
+    expect(reservedConcurrency).toEqual({ 'execute-intent': 0, mcp: 0, 'run-deferred-call': 0 });
   });
 });

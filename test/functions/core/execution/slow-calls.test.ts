@@ -69,24 +69,72 @@ describe('a call', () => {
     expect(update).not.toHaveBeenCalled();
   });
 
+  test('whose environment crashes is over after 30 seconds, and is taken off the list by the next slow one', async () => {
+    await beginSlow();
+    await pass(29_999);
+    await expect(begin()).rejects.toEqual(crowded);
+    await pass(1_000);
+    const end = await begin();
+    await pass(3_000);
+    expect(await listed()).toBe(1);
+    await end();
+    expect(await listed()).toBe(0);
+  });
+});
+
+describe('a background call', () => {
+  beforeEach(() => {
+    slowCalls = openSlowCalls(table, 'run-deferred-call', bound, { leaseSeconds: 660 });
+  });
+
+  test('is listed from its start until it ends', async () => {
+    const end = await begin();
+    expect(await listed()).toBe(1);
+    await end();
+    expect(await listed()).toBe(0);
+  });
+
   test.each([
-    [30, undefined],
-    [660, 660],
-  ])(
-    'whose environment crashes is over after %s seconds, and is taken off the list by the next slow one',
-    async (seconds, leaseSeconds) => {
-      slowCalls = openSlowCalls(table, 'execute-intent', bound, leaseSeconds);
-      await beginSlow();
-      await pass(seconds * 1_000 - 1);
-      await expect(begin()).rejects.toEqual(crowded);
-      await pass(1_000);
-      const end = await begin();
-      await pass(3_000);
-      expect(await listed()).toBe(1);
-      await end();
-      expect(await listed()).toBe(0);
-    },
-  );
+    ['at the same time', async () => Promise.allSettled(Array.from({ length: 40 }, () => begin()))],
+    [
+      'one after the other',
+      async () => {
+        const results: PromiseSettledResult<unknown>[] = [];
+        for (let at = 0; at < 40; at++) results.push(...(await Promise.allSettled([begin()])));
+        return results;
+      },
+    ],
+    [
+      'having all read the list while it was empty',
+      async () => {
+        const calls = Array.from({ length: 40 }, () => slowCalls.of(slow, undefined));
+        return Promise.allSettled(calls.map((call) => call.watch()));
+      },
+    ],
+  ])('is one of at most as many to its origin as the bound, if 40 start %s', async (_, start) => {
+    const results = await start();
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(bound);
+    expect(results.filter((one) => one.status === 'rejected').map(({ reason }) => reason)).toEqual(Array(40 - bound).fill(crowded));
+  });
+
+  test('whose environment crashes gives way to another after its longest run', async () => {
+    for (let at = 0; at < bound; at++) await begin();
+    await pass(659_999);
+    await expect(slowCalls.of(slow, undefined).watch()).rejects.toEqual(crowded);
+    await pass(1_000);
+    await slowCalls.of(slow, undefined).watch();
+    expect(await listed()).toBe(1);
+  });
+
+  test('to another origin is not affected', async () => {
+    for (let at = 0; at < bound; at++) await begin();
+    await begin(intentAt('https://other.example'));
+  });
+
+  test('is not made if it cannot be listed', async () => {
+    jest.spyOn(table, 'update').mockRejectedValue(unavailable('No.'));
+    await expect(begin()).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
+  });
 });
 
 describe('an origin', () => {
