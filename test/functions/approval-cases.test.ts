@@ -438,6 +438,26 @@ describe('an approval of a call that was certainly not sent', () => {
     expect(idOf(again)).not.toBe(id);
   });
 
+  test('is not what a background call leaves that was not sent, if it needs an approval by then', async () => {
+    const rightOperand = new Date(Date.now() + 60_000).toISOString();
+    const constraint = [{ leftOperand: '{base_url}/vocabulary/dateTime', operator: 'gte', rightOperand }];
+    const duty = [{ action: '{base_url}/vocabulary/approve' }];
+    const policy = approvalTemplate({ more: [{ target: '{base_url}/api/intents', action: 'execute', constraint, duty }] });
+    const token = await obtainPat(gate, agent, policy);
+    const request = { token, headers: { 'Idempotency-Key': `async-${number}`, Prefer: 'respond-async' } };
+    execution = gate.openExecute({ template: policy });
+    const asked = idOf(await ask({ code: 'DE' }, request));
+    await parts.openWorker({ policy, relay: { connect: () => Promise.reject(new CallFailed('unreachable')) } })(asked);
+    await gate.database.table.update(
+      { pk: `CALL#${(await find()).account}`, sk: `async-${number}` },
+      { set: { until: Date.now() + hourMs } },
+    );
+    execution = gate.openExecute({ template: policy, now: () => Date.now() + 120_000 });
+    const again = await ask({ code: 'DE' }, request);
+    expect(again).toMatchObject({ status: 202, body: waiting });
+    expect(idOf(again)).not.toBe(asked);
+  });
+
   test('is used up by a call that may have been sent', async () => {
     await approve();
     await work({ relay: { connect: async () => ({ send: () => Promise.reject(new CallFailed('deadline')), drop: () => {} }) } });

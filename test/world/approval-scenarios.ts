@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
+import type { BoundAgent } from '../../functions/core/activity/agent.ts';
 import { openAgents } from '../../functions/core/activity/agents.ts';
 import { operator } from '../../functions/core/admin/admin.ts';
 import { openApprovals } from '../../functions/core/approvals/approvals.ts';
+import { digestHolder, listQueue, maxOfPart, type QueuedCall } from '../../functions/core/execution/call-queue.ts';
 import { openDeferredCalls } from '../../functions/core/execution/deferred-call-store.ts';
 import { openDeferredRun } from '../../functions/core/execution/deferred-worker.ts';
 import { openResolver } from '../../functions/core/execution/resolve.ts';
 import { openSlowCalls } from '../../functions/core/execution/slow-calls.ts';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
+import { pack, unpack } from '../../functions/core/pack.ts';
 import { newClaims } from '../../functions/core/pat/token.ts';
 import { openPolicy } from '../../functions/core/policy/policy.ts';
 import { openIntents } from '../../functions/core/registry/intents.ts';
@@ -19,7 +22,7 @@ import { approvalTemplate } from '../support/deferred.ts';
 import { invoke } from '../support/invoke.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
 import type { Caller, Cast, End, Scenario } from './explore.ts';
-import { openMemoryTable } from './memory-table.ts';
+import { type MemoryTable, openMemoryTable } from './memory-table.ts';
 import { alike, answerOf, firstOf, lastOf, relayFails, requireCodes, times } from './outcomes.ts';
 
 const uid = 'a.example:b:v1';
@@ -97,25 +100,29 @@ async function decide(table: Table, id: string, decision: 'approve' | 'deny'): P
 
 interface Setting {
   /** callers by their names, in this order */
-  callers: Record<string, (caller: Caller, id: string, sent: (url: string) => void) => Promise<unknown>>;
+  callers: Record<string, (caller: Caller, id: string, sent: (url: string) => void, claims: PatClaims) => Promise<unknown>>;
   budget: Scenario['budget'];
+  /** what has happened before, to the first of so many calls */
+  before?: { calls: number; happened(table: MemoryTable): Promise<unknown> };
   /** @param sent - the addresses that were called */
   check(end: End, sent: string[], id: string): void | Promise<void>;
 }
 
 /** A call of an agent waits for approval, and something happens to it. */
-const waiting = (name: string, promise: string, { callers, budget, check }: Setting): Scenario => ({
+const waiting = (name: string, promise: string, { callers, budget, before, check }: Setting): Scenario => ({
   name,
   promise,
   budget,
   prepare: async (table) => {
-    const { items, ids } = await worldWith(1);
+    const { items, ids, claims } = await worldWith(before?.calls ?? 1);
     for (const item of items) await table.put(item);
+    await before?.happened(table);
     const [id = ''] = ids;
     const sent: string[] = [];
     return {
-      callers: Object.values(callers).map((play) => (caller: Caller) => play(caller, id, (url) => sent.push(url))),
+      callers: Object.values(callers).map((play) => (caller: Caller) => play(caller, id, (url) => sent.push(url), claims)),
       check: async (end) => {
+        await requireListed(end.table);
         assert.ok(sent.length <= 1, `the call was made ${sent.length} times`);
         requireCodes(end, 'CONFLICT', 'SERVICE_UNAVAILABLE');
         await check(end, sent, id);
@@ -124,17 +131,51 @@ const waiting = (name: string, promise: string, { callers, budget, check }: Sett
   },
 });
 
-/** Claims of the PAT of an agent. */
-async function bind(table: Table): Promise<PatClaims> {
-  const nobody = { agent: undefined, key: undefined };
-  const bound = await openAgents(table).bind(
-    { agentId: 'agent', thumbprint: account, nowMs: Date.now(), hasProof: false, mustBeApproved: false },
-    nobody,
+/** Every call that waits has a place in the queue. */
+async function requireListed(table: MemoryTable): Promise<void> {
+  const listed = (await listQueue(table, 'approval', Date.now())).map(({ id }) => id);
+  assert.ok(listed.length <= maxOfPart, `${listed.length} calls have places in one part of the queue`);
+  const waits = table
+    .items()
+    .flatMap(({ pk, state, execution_id }) => (pk.startsWith('CALL#') && state === 'waiting' ? [execution_id] : []));
+  assert.deepEqual(
+    waits.filter((one) => !listed.includes(String(one))),
+    [],
+    'a call waits that is not in the queue',
   );
+}
+
+const partOf = (thumbprint: string): number =>
+  (Buffer.from(digestHolder({ cnf: { jkt: thumbprint } } as PatClaims), 'base64url')[0] ?? 0) % 8;
+
+/** The key of another agent, whose calls are in the same part of the queue. */
+const otherKey = times(100, (at) => `other key ${at}`).find((one) => partOf(one) === partOf(account)) ?? '';
+
+/** Fills the part of the queue with calls of others who have been known for long and have one call each. */
+async function fillQueue(table: MemoryTable): Promise<void> {
+  const part = table.items().find(({ sk }) => sk === 'CALLS');
+  if (!part) throw new Error('no call waits');
+  const calls = (await unpack(part.calls as Uint8Array)) as QueuedCall[];
+  const until = Date.now() + 3_600_000;
+  const others = times(maxOfPart - calls.length, (at) => ({ id: `0${at}`, holder: `holder ${at}`, agent: 'other', since: 0, until }));
+  await table.put({ ...part, calls: await pack([...calls, ...others]) });
+  await bind(table, 'other', otherKey);
+}
+
+/** Claims of the PAT of an agent. */
+async function bind(table: Table, agentId = 'agent', thumbprint = account): Promise<PatClaims> {
+  const nobody = { agent: undefined, key: undefined };
+  const bound = await openAgents(table).bind({ agentId, thumbprint, nowMs: Date.now(), hasProof: false, mustBeApproved: false }, nobody);
   if (!bound) throw new Error('the agent_id belongs to another key');
+  return claimsOf(table, agentId, thumbprint);
+}
+
+async function claimsOf(table: Pick<Table, 'get'>, agentId: string, thumbprint: string): Promise<PatClaims> {
+  const agent = await table.get<BoundAgent>(keys.agent(agentId));
+  if (agent?.thumbprint !== thumbprint) throw new Error('there is no such agent');
   return newClaims({
     baseUrl,
-    agent: bound,
+    agent,
     policy: policyOf()(baseUrl),
     hasProof: false,
     domain: undefined,
@@ -166,7 +207,8 @@ const holding = (name: string, promise: string, count: number, { callers, check 
     for (const item of items) await table.put(item);
     return {
       callers: callers(claims, ids),
-      check: (end) => {
+      check: async (end) => {
+        await requireListed(end.table);
         const waitingNow = end.table.items().filter(({ pk, state }) => pk === keys.call(account, '').pk && state === 'waiting');
         assert.ok(waitingNow.length <= 20, `${waitingNow.length} calls wait`);
         check(end);
@@ -177,7 +219,42 @@ const holding = (name: string, promise: string, count: number, { callers, check 
 
 const askedBy = async ({ table }: Caller, claims: PatClaims, key: string): Promise<number> => (await ask(table, claims, key)).status;
 
+/** The first call was approved, and the table failed before it was sent. */
+const makeKept = (table: MemoryTable) =>
+  table.update(keys.call(account, 'key-0'), {
+    set: { state: 'done', decision: 'approve', may_repeat: true, until: Date.now() + 3_600_000 },
+  });
+
+const askAndWork: Setting['callers'][string] = async (caller, id, sent, claims) => {
+  const { status } = await ask(caller.table, claims, 'key-0');
+  await work(caller, id, sent);
+  return status;
+};
+
 export const approvalScenarios: Scenario[] = [
+  waiting('waiting call displaced by another beside its approval', 'a call that is displaced is void, and not made', {
+    before: { calls: 2, happened: fillQueue },
+    callers: {
+      approve: approveAndWork,
+      displace: async ({ table }) => (await ask(table, await claimsOf(table, 'other', otherKey), 'new')).status,
+    },
+    budget: { faults: 1, crashes: 1 },
+    check: async ({ outcomes, table, isUndisturbed }, sent, id) => {
+      const [isApproved, isAccepted] = [answerOf(outcomes[0]) === 'approve', answerOf(outcomes[1]) === 202];
+      const state = (await openDeferredCalls(table).find(id))?.item.state;
+      if (isUndisturbed) assert.ok(isAccepted, 'a call of an agent with fewer calls was refused');
+      if (isUndisturbed) assert.ok(isApproved !== (state === 'void'), `a call is ${state}, and was ${isApproved ? '' : 'not '}approved`);
+      if (state === 'void') assert.deepEqual([sent, isApproved], [[], false], 'a displaced call was approved or made');
+    },
+  }),
+  waiting('approved call that was not sent, requested again twice', 'an approval permits one call, which is made once', {
+    before: { calls: 1, happened: makeKept },
+    callers: { ask: askAndWork, again: askAndWork },
+    budget: { faults: 1, crashes: 1 },
+    check: ({ outcomes, isUndisturbed }, sent) => {
+      if (isUndisturbed) assert.equal(sent.length, 1, `a call that was approved was not made: ${outcomes.map(answerOf)}`);
+    },
+  }),
   waiting('waiting call approved, its worker started three times', 'an approval permits one call, which is made once', {
     callers: { approve: approveAndWork, work, again: work },
     budget: { faults: 1, crashes: 1 },
@@ -235,6 +312,19 @@ export const approvalScenarios: Scenario[] = [
         await decide(caller.table, first, 'deny');
         for (const key of ['new-0', 'new-1']) await askedBy(caller, claims, key).catch(() => 0);
       },
+    ],
+    check: () => {},
+  }),
+  holding('first two calls that wait', 'a call that waits is in the queue', 0, {
+    callers: (claims) => alike(2, (caller, at) => askedBy(caller, claims, `new-${at}`)),
+    check: ({ outcomes, isUndisturbed }) => {
+      if (isUndisturbed) assert.deepEqual(outcomes.map(answerOf), [202, 202]);
+    },
+  }),
+  holding('waiting calls when one is denied and another comes', 'a call that waits is in the queue', 1, {
+    callers: (claims, [first = '']) => [
+      async (caller) => decide(caller.table, first, 'deny'),
+      async (caller) => askedBy(caller, claims, 'new'),
     ],
     check: () => {},
   }),

@@ -2,6 +2,7 @@ const ofAll =
   '`isAgentUnchanged` asks the same for every write of an agent: where it is not this condition that notices a change, another one does, or the head of the log';
 
 const ofKey = 'a key is free again a day later, or once its call has ended: then the state is another';
+const ofKept = 'whether an approval is kept does not change meanwhile: `approval-cases.test.ts` has requests that may not use one';
 const ofRun = 'only the run that has claimed a call ends it, and nobody changes it meanwhile';
 
 /** Conditions that no scenario needs, by their ids, and why they are there all the same. */
@@ -26,13 +27,14 @@ export const spare: Record<string, string> = {
   'LIST delete: = rev': 'nobody writes the list of a service that is gone',
   'SERVICE check in a transaction: = rev': 'what an intent was checked against, such as a credential, is what stands when it is written',
   'SERVICE put in a transaction: absent pk': 'the id is new: nobody else can know it',
-  'APPROVAL delete: = execution_id':
-    'for a delete that takes effect once more after the place was taken anew: no schedule of some minutes has shown it',
   'EXECUTION put in a transaction: absent pk': 'the id is new: nobody else can know it',
   'CALL update in a transaction: = execution_id (beside = state, > until)': ofKey,
   'CALL update: = execution_id (beside = state, > until)': ofKey,
   'CALL update in a transaction: > until (beside = execution_id, = state)':
     'who decides has compared the time, which changes only with the state',
+  'CALL update: = decision (beside = fingerprint, = may_repeat, > until)': ofKept,
+  'CALL update: = fingerprint (beside = decision, = may_repeat, > until)': ofKept,
+  'CALL update: > until (beside = decision, = fingerprint, = may_repeat)': ofKept,
   'CALL update: > until (beside = execution_id, = state)':
     'no clock jumps by an hour here; `approval-cases.test.ts` has a worker that begins too late',
   'CALL update: = execution_id (beside = run, = state)': ofRun,
