@@ -178,6 +178,7 @@ const checks: Record<string, ((table: Table) => void) | string> = {
         ([code, { status, reference, meaning }]) => `| ${code} | ${status} | PROTO-${reference} | ${meaning} |`,
       ),
     ),
+  'situation | what happens': 'test/functions/core/execution/call-queue.test.ts',
   'setting | default | meaning': ({ lines }) =>
     expect(lines).toEqual(describeSettings().map(({ name, fallback, meaning }) => `| \`${name}\` | ${fallback} | ${meaning} |`)),
   'endpoint | type | used for': (table) => {

@@ -1,10 +1,13 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ScanCommand } from '@aws-sdk/lib-dynamodb';
+import { PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, expect, test } from '@jest/globals';
 import { listAssets } from '../../console/assets.ts';
 import { variables } from '../../functions/core/environment.ts';
+import { pack } from '../../functions/core/pack.ts';
+import { keys } from '../../functions/core/table/keys.ts';
+import { newUlid } from '../../functions/core/ulid.ts';
 import { endpoints } from '../../lib/endpoints.ts';
 import { makeAgent, signJws, signProof } from '../support/agents.ts';
 import { startTable } from '../support/table.ts';
@@ -63,6 +66,10 @@ const requests: Record<string, () => Request | Promise<Request>> = {
     token: pat,
     headers: { 'Idempotency-Key': 'the same' },
   }),
+  'POST /api/intents/execute, with that PAT and `Prefer: respond-async`, if the queue is full': async () => {
+    await fillQueue();
+    return execute({ token: pat, headers: { 'Idempotency-Key': randomUUID(), Prefer: 'respond-async' } })();
+  },
   'POST /api/intents/execute, with that PAT and wrong parameters': execute({ token: pat }, { parameters: {} }),
   'POST /api/intents/execute, with that PAT and an unknown uid': execute({ token: pat }, { intent_uid: `${uid}0`.replace('get', 'find') }),
   'GET /api/executions/{id}, with that PAT': get('/api/executions/01JWQ3K8Z5N7T9V2X4Y6B8D0FG', { token: pat }),
@@ -82,6 +89,13 @@ const requests: Record<string, () => Request | Promise<Request>> = {
     const claims = { ...JSON.parse(policy), jti: randomUUID(), iat: Math.floor(Date.now() / 1_000) };
     const body = await issueBody(agent, agentId, JSON.stringify(claims));
     return ['POST', '/api/pat/issue', { body, headers: { DPoP: await signProof(agent, { url: `${api.stack.base_url}/api/pat/issue` }) } }];
+  },
+  'POST /api/pat/issue, with a new key that names a directory': async () => {
+    const body = {
+      ...(await issueBody(await makeAgent(), randomUUID())),
+      agent_directory: `https://127.${randomInt(256)}.${randomInt(256)}.${randomInt(1, 255)}:1`,
+    };
+    return ['POST', '/api/pat/issue', { body }];
   },
   'GET /api/services': get('/api/services?page_size=100'),
   'GET /api/services/{service_id}': get(`/api/services/${service_id}`),
@@ -116,14 +130,31 @@ const requests: Record<string, () => Request | Promise<Request>> = {
   'anything for admins, without a token or with a wrong one': post('/api/services', { token: forged, body: {} }),
 };
 
+const TableName = api.stack.definitionOf('issue-pat').environment[variables.activityTable];
+
+/** Fills the queue of background calls with calls of agents that have been known for long. */
+async function fillQueue(): Promise<void> {
+  const until = Date.now() + 3_600_000;
+  for (let part = 0; part < 8; part++) {
+    const calls = Array.from({ length: 125 }, () => ({
+      id: newUlid(),
+      holder: randomUUID().slice(20),
+      agent: randomUUID().slice(20),
+      since: 0,
+      until,
+    }));
+    const Item = { ...keys.queuePart('callQueue', part), calls: await pack(calls), revision: 'full' };
+    await database.client.send(new PutCommand({ TableName, Item }));
+  }
+}
+
 /** The keys of what the agents' table holds. */
 async function readKeys(): Promise<Set<string>> {
-  const keys = new Set<string>();
-  const TableName = api.stack.definitionOf('issue-pat').environment[variables.activityTable];
+  const found = new Set<string>();
   for (let ExclusiveStartKey: Record<string, unknown> | undefined; ; ) {
     const { Items = [], LastEvaluatedKey } = await database.client.send(new ScanCommand({ TableName, ExclusiveStartKey }));
-    for (const { pk, sk } of Items) keys.add(`${pk} ${sk}`);
-    if (!LastEvaluatedKey) return keys;
+    for (const { pk, sk } of Items) found.add(`${pk} ${sk}`);
+    if (!LastEvaluatedKey) return found;
     ExclusiveStartKey = LastEvaluatedKey;
   }
 }
