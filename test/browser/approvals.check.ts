@@ -18,15 +18,19 @@ given('a call that waits for approval', () => {
   beforeAll(async () => {
     const service_id = await api.createService();
     const endpoint = { url: service.url, method: 'POST', content_type: 'application/json' } as const;
-    const input_parameters = [{ name: 'amount', type: 'number', required: true } as const, { name: 'note', type: 'string' } as const];
+    const input_parameters = [
+      { name: 'amount', type: 'number', required: true } as const,
+      { name: 'note', type: 'string' } as const,
+      { name: 'items', type: 'array' } as const,
+    ];
     await api.asAdmin('POST', `/api/services/${service_id}/intents`, { ...intentOf(uid, { endpoint, input_parameters }) });
     pat = await api.obtainPat('ann');
     page = await openAsAdmin(browser, api, 'approvals');
   }, 90_000);
 
   /** @returns the id of the waiting call */
-  async function refund(amount: number, note: string): Promise<string> {
-    const asked = await api.execute(pat, uid, { amount, note }, { 'Idempotency-Key': `refund-${amount}` });
+  async function refund(amount: number, note: string, more: object = {}): Promise<string> {
+    const asked = await api.execute(pat, uid, { amount, note, ...more }, { 'Idempotency-Key': `refund-${amount}` });
     return String(bodyOf(asked, 202).execution).split('/').at(-1) ?? '';
   }
   async function decide(decision: string, reason?: string): Promise<void> {
@@ -82,6 +86,35 @@ given('a call that waits for approval', () => {
     await page.getByText('No calls are waiting for your approval.').waitFor();
     await open(`approvals/${id}`);
     await page.getByText('No call with this id is waiting for your approval').waitFor();
+  });
+
+  test('is shown in full: every item of a long list, every column, and every character of a long text', async () => {
+    const picture = `iVBORw0KGgo${'A'.repeat(200)}END`;
+    const items = Array.from({ length: 60 }, (_, at) => ({ [`column ${at}`]: `item ${at}` }));
+    const id = await refund(504, `${'x'.repeat(120_000)}END OF NOTE`, { items: [...items, ['nested', null], picture] });
+    await open(`approvals/${id}`);
+    await page.getByText('once a person has approved the call').waitFor();
+    const text = (await page.textContent('main')) ?? '';
+    for (const part of [
+      ...items.map((item) => JSON.stringify(item).slice(1, -1).replace(':', ': ')),
+      picture,
+      'x END OF NOTE'.replace(' ', ''),
+      '"nested",',
+    ])
+      expect(text).toContain(part);
+    expect(await page.getByRole('button', { name: /more/ }).count()).toBe(0);
+    await expectToFit(page);
+    await decide('deny');
+  });
+
+  test('is denied together with every other call of its agent', async () => {
+    const ids = [await refund(505, 'a'), await refund(506, 'b'), await refund(507, 'c')];
+    await open(`approvals/${ids[0]}`);
+    await page.getByLabel('Reason').fill('Enough');
+    await press('Deny all 3 calls of this agent');
+    await press('Yes');
+    await page.getByText('No calls are waiting for your approval.').waitFor();
+    for (const id of ids) expect(await stateOf(id)).toMatchObject({ status: 'denied', reason: 'Enough' });
   });
 
   test.each([

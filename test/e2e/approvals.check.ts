@@ -90,6 +90,43 @@ test('the command line shows, approves and denies', async () => {
   expect(await run(['approvals', 'list'])).toMatchObject({ code: 0, stderr: 'No calls are waiting for your approval.\n' });
 });
 
+test('the command line denies every waiting call of an agent at once, and no call of another', async () => {
+  const { run } = await openCommandLine(folder, { INTENT_GATE_URL: api.stack.base_url, INTENT_GATE_TOKEN: api.stack.admin_token });
+  const mine: Record<string, string>[] = [];
+  for (const amount of [710, 720, 730]) mine.push(bodyOf(await refund(amount, `all-${amount}`), 202));
+  const token = await api.obtainPat('bob');
+  const theirs = bodyOf(await api.execute(token, uid, { amount: 740 }, { 'Idempotency-Key': 'bob' }), 202).execution;
+  expect(await run(['approvals', 'deny', '--agent', 'ann', '--yes', '--reason', 'Enough'])).toMatchObject({
+    code: 0,
+    stdout: 'Denied 3 calls of ann. To keep it from asking again, use "agents block".\n',
+  });
+  for (const { execution = '' } of mine) expect(await stateAfter(execution)).toMatchObject({ status: 'denied', reason: 'Enough' });
+  expect(await run(['approvals', 'deny', '--agent', 'ann', '--yes'])).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^Denied 0 /),
+  });
+  const neither = { code: 3, stderr: expect.stringContaining('Give either the id of a call or --agent.') };
+  for (const words of [[], [theirs.split('/').at(-1) ?? '', '--agent', 'bob']])
+    expect(await run(['approvals', 'deny', ...words, '--yes'])).toMatchObject(neither);
+  expect(bodyOf(await api.call('GET', new URL(theirs).pathname, { token }))).toMatchObject({ status: 'waiting' });
+  await decide('deny');
+});
+
+test('a block of the agent frees its places, and its calls stay void once it is lifted', async () => {
+  const token = await api.obtainPat('carol');
+  const ask = (at: number) => api.execute(token, uid, { amount: 800 + at }, { 'Idempotency-Key': `carol-${at}` });
+  const asked: Record<string, string>[] = [];
+  for (let at = 0; at < 20; at++) asked.push(bodyOf(await ask(at), 202));
+  expect(bodyOf(await ask(20), 429).error.details).toMatchObject({ reason: 'waiting_calls' });
+  bodyOf(await api.asAdmin('PUT', '/api/agents/carol/block', { reason: 'Too many' }));
+  expect(approvalPage.parse(bodyOf(await api.asAdmin('GET', '/api/approvals'))).approvals).toEqual([]);
+  await api.asAdmin('DELETE', '/api/agents/carol/block');
+  const state = bodyOf(await api.call('GET', new URL(asked[0]?.execution ?? '').pathname, { token }));
+  expect(state).toMatchObject({ status: 'expired', reason: expect.stringMatching(/^The agent has been blocked since/) });
+  bodyOf(await ask(20), 202);
+  await decide('deny');
+});
+
 describe('the client in TypeScript', () => {
   let client: IntentGate;
   beforeAll(async () => {
