@@ -5,6 +5,7 @@ import type { Action } from '../../functions/core/http/serve.ts';
 import { openPolicy } from '../../functions/core/policy/policy.ts';
 import { CallFailed } from '../../functions/core/relay/call-failure.ts';
 import { approval, executionState, pendingExecution } from '../../schemas/deferred.ts';
+import { answerFrom } from '../support/actions.ts';
 import { signProof, type TestAgent } from '../support/agents.ts';
 import { openLocalRelay } from '../support/call-upstream.ts';
 import { captureLog } from '../support/capture-log.ts';
@@ -253,6 +254,29 @@ describe('Prefer: respond-async', () => {
     const lines = written.map((text) => JSON.parse(text)).filter(({ message }) => message === 'answered');
     const { level: found, code, fault } = lines[0];
     expect([lines.length, { level: found, code, ...(fault && { fault }) }]).toEqual([1, line]);
+  });
+
+  test('of 12 calls to a service that hangs, 10 are made at a time, and the others can be requested again under their keys', async () => {
+    const ends: (() => void)[] = [];
+    const send = () => new Promise<ReturnType<typeof answerFrom>>((resolve) => ends.push(() => resolve(answerFrom('https://up.example/'))));
+    const hanging = parts.openWorker({ relay: { connect: async () => ({ send, drop: () => {} }) } });
+    const later = (at: number) => ask('DE', { Prefer: 'respond-async', 'Idempotency-Key': `${key}-${at}` });
+    const ids: string[] = [];
+    for (let at = 0; at < 12; at++) ids.push(idOf(await later(at)));
+    const runs = ids.map((id) => hanging(id));
+    const details = expect.objectContaining({ reason: 'crowded', outcome: 'not_sent' });
+    const readAll = () => Promise.all(ids.map(async (id) => (await read(id)).body));
+    const countOf = (states: { status: string }[]) => states.filter(({ status }) => status === 'done').length;
+    while (ends.length < 10 || countOf(await readAll()) < 2) await new Promise((resolve) => setTimeout(resolve, 10));
+    const states = await readAll();
+    expect([ends.length, states.filter(({ status }) => status === 'done')]).toEqual([
+      10,
+      Array(2).fill(expect.objectContaining({ outcome: { status: 503, body: { error: expect.objectContaining({ details }) } } })),
+    ]);
+    for (const end of ends) end();
+    await Promise.all(runs);
+    const again = await later(states.findIndex(({ status }) => status === 'done'));
+    expect(again).toMatchObject({ status: 202, body: { status: 'working' } });
   });
 
   test('if the upstream answers too late, the outcome is unknown and it is called once', async () => {
