@@ -43,7 +43,9 @@ export const executionState = z
     z.strictObject({
       status: z
         .literal('expired')
-        .describe('nobody decided in time, the call waited too long in the queue, or it has become void; nothing was sent'),
+        .describe(
+          'nobody decided in time, the call waited too long in the queue or was displaced there, or it has become void; nothing was sent',
+        ),
       execution,
       reason: z.string(),
     }),

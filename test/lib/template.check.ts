@@ -776,7 +776,7 @@ test('a deployment begins with the guard of the signing keys, before every other
     ServiceTimeout: '120',
     SigningKeys: ['b', 'a'],
     VoidPats: 'false',
-    ReservedConcurrency: '400',
+    ReservedConcurrency: '450',
     ManageApiLogRole: 'true',
   });
   const waiting = Object.values(resources('AWS::Lambda::Function')).filter(({ DependsOn = [] }) => DependsOn.includes('SigningKeyGuard'));

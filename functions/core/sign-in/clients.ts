@@ -2,9 +2,8 @@ import QuickLRU from 'quick-lru';
 import * as z from 'zod';
 import { including, maxClientIdLength } from '../../../schemas/sign-in.ts';
 import { name } from '../../../schemas/text.ts';
-import { ApiError } from '../api-error.ts';
 import { readEnvironment, splitList } from '../environment.ts';
-import { openBoundReads } from '../pat/document-reads.ts';
+import { type BoundReads, openBoundReads } from '../pat/document-reads.ts';
 import { egressRulesFromEnvironment } from '../relay/egress.ts';
 import { openDocumentReader, type ReadDocument } from '../relay/fetch-document.ts';
 import type { Table } from '../table/table.ts';
@@ -60,16 +59,22 @@ function readClientId(clientId: string): URL {
   return url;
 }
 
-/** @param redirectUris - of the shared client */
-export function openClients(redirectUris: readonly string[], readDocument: ReadDocument, now: () => number = Date.now) {
+/**
+ * @param redirectUris - of the shared client
+ * @param within - limits reads by all instances
+ */
+export function openClients(
+  redirectUris: readonly string[],
+  readDocument: ReadDocument,
+  now: () => number = Date.now,
+  within: BoundReads = (read) => read(),
+) {
   const sharedClient: Client = { clientId: sharedClientId, name: 'an unidentified program', redirectUris };
   const cache = new QuickLRU<string, { client: Client; untilMs: number }>({ maxSize: maxCached });
 
   async function read(clientId: string, baseUrl: string): Promise<Client> {
     const url = readClientId(clientId);
-    const document = await readDocument(url, baseUrl).catch((error: unknown) => {
-      // too many documents are being read
-      if (error instanceof ApiError) throw error;
+    const document = await readDocument(url, baseUrl).catch(() => {
       throw refuse(
         'The client metadata document cannot be read. It must be JSON of at most 10 KiB, served from a public https URL without a redirect.',
       );
@@ -110,7 +115,7 @@ export function openClients(redirectUris: readonly string[], readDocument: ReadD
       if (local) return local;
       const known = cache.get(clientId);
       if (known && known.untilMs > now()) return known.client;
-      const client = await reading(() => read(clientId, baseUrl));
+      const client = await reading(() => within(() => read(clientId, baseUrl)));
       cache.set(clientId, { client, untilMs: now() + cacheMs });
       return client;
     },
@@ -121,7 +126,6 @@ export type Clients = ReturnType<typeof openClients>;
 
 export function clientsFromEnvironment(table: Table): Clients {
   const { signInRedirects } = readEnvironment([], ['signInRedirects']);
-  const within = openBoundReads(table);
-  const read = openDocumentReader({ rules: egressRulesFromEnvironment(), ...documentLimits });
-  return openClients(splitList(signInRedirects), (url, baseUrl) => within(() => read(url, baseUrl)));
+  const readDocument = openDocumentReader({ rules: egressRulesFromEnvironment(), ...documentLimits });
+  return openClients(splitList(signInRedirects), readDocument, Date.now, openBoundReads(table));
 }

@@ -1,9 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
+import { openBoundReads } from '../../../../functions/core/pat/document-reads.ts';
 import { openClients } from '../../../../functions/core/sign-in/clients.ts';
 import { matchesRedirectUri } from '../../../../functions/core/sign-in/redirect-uri.ts';
 import { parseSettings } from '../../../../lib/settings.ts';
 import { published } from '../../../support/client-documents.ts';
 import { baseUrl } from '../../../support/gate.ts';
+import { openMemoryTable } from '../../../world/memory-table.ts';
 
 const find = (document: Record<string, unknown> & { client_id: string }) =>
   openClients([], async () => JSON.parse(JSON.stringify(document))).find(document.client_id, baseUrl);
@@ -57,4 +59,21 @@ test.each([
   ['http://LocalHost/', 'http://LocalHost:8888/', true],
 ])('%s permits %s: %j', (registered, asked, isPermitted) => {
   expect(matchesRedirectUri(registered, asked)).toBe(isPermitted);
+});
+
+test('while four documents of other clients are being read, a fifth is refused, and clients that are known are not', async () => {
+  const [, document] = published[0] as (typeof published)[number];
+  const within = openBoundReads(openMemoryTable(), 'authorize');
+  const read = (url: URL) => (url.host === 'silent.example' ? new Promise<never>(() => {}) : Promise.resolve(document as never));
+  const clients = openClients([], read, Date.now, within);
+  await clients.find(document.client_id, baseUrl);
+  for (let at = 0; at < 4; at++) void clients.find(`https://silent.example/${at}`, baseUrl);
+  await expect(clients.find('https://silent.example/4', baseUrl)).rejects.toMatchObject({
+    code: 'TOO_MANY_REQUESTS',
+    status: 429,
+    message: 'The gate is reading too many documents of others. Nothing was read; try again after Retry-After.',
+    headers: { 'Retry-After': '2' },
+  });
+  expect(await clients.find(document.client_id, baseUrl)).toMatchObject({ clientId: document.client_id });
+  expect(await clients.find('intent-gate-public', baseUrl)).toMatchObject({ clientId: 'intent-gate-public' });
 });
