@@ -150,10 +150,13 @@ describe('a registry file', () => {
       url: 'https://a.example',
       content_type: 'application/json',
       body: 'a',
-      response_headers: ['ETag'],
+      optional_body: true as const,
+      accept: 'text/csv',
+      idempotency_key: { required: true as const },
     } as const;
     const normal = normalizeIntent(intent('a:b:v1', { endpoint: { ...endpoint, response_headers: ['ETag'] } }));
-    expect(normal.endpoint).toEqual(endpoint);
+    expect(normal.endpoint).toEqual({ ...endpoint, response_headers: ['ETag'] });
+    expect(normalizeIntent(intent('a:b:v1', { endpoint: { ...endpoint, response_headers: [] } })).endpoint).toEqual(endpoint);
     expect(Object.keys(normal.endpoint).sort()).toEqual(Object.keys(intentInput.shape.endpoint.options[1].shape).sort());
   });
 
