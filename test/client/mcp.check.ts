@@ -12,6 +12,7 @@ import { type McpBridge, openMcpBridge } from '../../client/mcp-bridge.ts';
 import type { Agreement } from '../../client/pats.ts';
 import { startApi } from '../e2e/api.ts';
 import { makeFolder } from '../support/folder.ts';
+import { findRefused } from '../support/model-providers.ts';
 import { startRelay } from '../support/relay.ts';
 import { nodes } from './nodes.ts';
 
@@ -110,6 +111,7 @@ describe.each(revisions)('a host of revision %s', (revision) => {
     const host = await openHost(revision, { args: ['--agent-id', agentId] });
     const { tools } = await host.client.listTools();
     expect(tools.map(({ name }) => name)).toEqual(['search_intents', 'get_intent', 'accept_policy', 'execute_intent']);
+    expect(tools.flatMap(findRefused)).toEqual([]);
     const accept = tools[2];
     expect(accept?.description).toMatch(/^Shows the usage policy and lets the person you work for accept it\./);
     expect(accept?.inputSchema).toEqual({ type: 'object', properties: {}, additionalProperties: false });

@@ -1,4 +1,3 @@
-import * as z from 'zod';
 import { ApiError } from '../api-error.ts';
 import { innerRequest } from '../http/inner-request.ts';
 import { logAnswer } from '../http/log-answer.ts';
@@ -9,6 +8,7 @@ import { isObject, type JsonObject, type JsonValue } from '../json.ts';
 import { resourceMetadataPath, signInPath } from '../sign-in/metadata.ts';
 import { continueTrace, readTrace } from '../trace.ts';
 import { type ClientCapabilities, isLegacyTask, readCapabilities, sessionHeaders, tasksExtension } from './client-capabilities.ts';
+import { describeInput } from './input-schema.ts';
 import { describeRpcError, RpcError, type RpcId, type RpcMessage, readId, readMessage } from './json-rpc.ts';
 import { describeOutput, describeRefusal, explainRefusal } from './result.ts';
 import { type Era, legacyRevisions, readEra, revisions } from './revision.ts';
@@ -30,7 +30,7 @@ const describeTool = ({ name, title, description, annotations, input }: Tool) =>
   name,
   title,
   description,
-  inputSchema: z.toJSONSchema(input, { io: 'input', override: allowAnything }),
+  inputSchema: describeInput(input),
   annotations: { title, ...annotations },
 });
 
@@ -39,12 +39,6 @@ const describeLegacyTool = (tool: Tool) => ({
   ...describeTool(tool),
   ...(tool.isDeferrable && { execution: { taskSupport: 'optional' } }),
 });
-
-/** Hosts handle `true` better than the equivalent `{}`. */
-function allowAnything({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
-  const { additionalProperties: rest } = jsonSchema;
-  if (typeof rest === 'object' && Object.keys(rest).length === 0) jsonSchema.additionalProperties = true;
-}
 
 type Method = (params: JsonObject, request: ApiRequest) => object | Promise<object>;
 

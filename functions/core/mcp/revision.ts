@@ -6,7 +6,7 @@ import { RpcError, type RpcMessage } from './json-rpc.ts';
 const modernRevision = '2026-07-28';
 
 /** Earlier revisions with a handshake, newest first. The gate treats them alike. */
-export const legacyRevisions = ['2025-11-25', '2025-06-18', '2025-03-26'];
+export const legacyRevisions = ['2025-11-25', '2025-06-18'];
 
 export const revisions = [modernRevision, ...legacyRevisions];
 

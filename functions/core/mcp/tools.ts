@@ -4,7 +4,6 @@ import { executionIdOf, type PendingExecution } from '../../../schemas/deferred.
 import { executionRequest } from '../../../schemas/execution.ts';
 import { briefPage } from '../../../schemas/intent.ts';
 import { intentDigest } from '../../../schemas/intent-digest.ts';
-import { intentUidPattern } from '../../../schemas/intent-uid.ts';
 import { patRequest } from '../../../schemas/pat.ts';
 import { searchQuery } from '../../../schemas/search.ts';
 import { ApiError, invalidParameter } from '../api-error.ts';
@@ -66,7 +65,7 @@ const defineTool = <T extends z.ZodObject>({ run, ...tool }: ToolDefinition<T>):
 const readOnlyHints: ToolAnnotations = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
 
 /** The endpoints check its format, because their messages are clearer. */
-const uidArgument = z.string().meta({ description: 'the intent_uid, as search_intents gives it', pattern: intentUidPattern.source });
+const uidArgument = z.string().describe('the intent_uid, as search_intents gives it');
 
 const { query, service_name, namespace, tags } = searchQuery.shape;
 
@@ -76,7 +75,7 @@ const searchArguments = z.strictObject({
   namespace,
   tags,
   page: z.int().min(1).optional().describe('page number, starting at 1'),
-  page_size: z.int().min(1).max(20).default(5).describe('intents per page'),
+  page_size: z.int().min(1).max(20).default(5).describe('intents per page; default: 5'),
 });
 
 const acceptArguments = z.strictObject({
@@ -96,12 +95,12 @@ const executeArguments = executionRequest.extend({
   max_bytes: executionRequest.shape.max_bytes
     .unwrap()
     .default(20_000)
-    .describe('maximum size of the answer in bytes: a longer one is cut at an item or member, and cut says where'),
+    .describe('maximum size of the answer in bytes: a longer one is cut at an item or member, and cut says where; default: 20,000'),
   idempotency_key: z
     .string()
     .regex(idempotencyKey, 'must have 1 to 255 visible ASCII characters')
     .optional()
-    .describe('any string, new for each call: a call repeated with the same string is made only once'),
+    .describe('up to 255 visible ASCII characters, new for each call: a call repeated with the same key is made only once'),
   respond_async: z
     .boolean()
     .optional()
