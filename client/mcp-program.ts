@@ -1,11 +1,11 @@
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { createInterface } from 'node:readline';
 import { IntentGateError } from './errors.ts';
 import { openFileAgreementStore } from './file-agreement-store.ts';
 import { openFileKeyStore } from './file-key-store.ts';
 import { openHttp } from './http.ts';
 import { obtainKey, obtainNamedKey } from './keys.ts';
+import { readLines, toLine } from './lines.ts';
 import { openMcpBridge } from './mcp-bridge.ts';
 import { openPats, type Signer } from './pats.ts';
 import { toPrintable } from './printable.ts';
@@ -93,7 +93,7 @@ export async function acceptForMcp(options: McpOptions, confirm: () => Promise<b
 /** Serves MCP on stdin and stdout until stdin ends. @throws IntentGateError if the key cannot be read */
 export async function serveMcp(options: McpOptions): Promise<void> {
   const { url, publicUrl = url, program } = options;
-  const write = (message: object) => process.stdout.write(`${JSON.stringify(message)}\n`);
+  const write = (message: object) => process.stdout.write(toLine(message));
   const bridge = openMcpBridge({
     http: openHttp({ url }),
     publicUrl,
@@ -103,7 +103,7 @@ export async function serveMcp(options: McpOptions): Promise<void> {
     send: write,
   });
   const waiting = new Set<Promise<void>>();
-  for await (const line of createInterface({ input: process.stdin })) {
+  for await (const line of readLines(process.stdin)) {
     const work = bridge.answer(line).then((message) => {
       if (message) write(message);
     });
@@ -117,13 +117,9 @@ export async function serveMcp(options: McpOptions): Promise<void> {
 export const say = (text: string): void => void process.stderr.write(`${toPrintable(text)}\n`);
 
 /** Asks a question; no answer counts as no. */
-export function confirmOnTerminal(question: string): Promise<boolean> {
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  return new Promise((resolve) => {
-    terminal.once('close', () => resolve(false));
-    terminal.question(`${question} [y/N] `, (line) => {
-      resolve(/^y(es)?$/i.test(line.trim()));
-      terminal.close();
-    });
-  });
+export async function confirmOnTerminal(question: string): Promise<boolean> {
+  process.stderr.write(`${question} [y/N] `);
+  const { value = '' } = await readLines(process.stdin).next();
+  process.stdin.destroy();
+  return /^y(es)?$/i.test(value.trim());
 }

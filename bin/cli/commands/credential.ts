@@ -1,5 +1,5 @@
-import { createInterface } from 'node:readline';
 import { type Command, type CommandUnknownOpts, Option, type OptionValues } from '@commander-js/extra-typings';
+import { readLines } from '../../../client/lines.ts';
 import { issuesOf } from '../../../functions/core/json.ts';
 import { readAnswer } from '../../../registry/api.ts';
 import { CliFailure, usageFailure } from '../../../registry/failure.ts';
@@ -64,7 +64,7 @@ const attributeOf = (flag: string): string => new Option(`--${flag} <value>`).at
 async function readValues(given: Given, terminal: Terminal): Promise<Partial<CredentialInput>> {
   const values = { headers: {}, query: {} } as Record<Place['kind'], Record<string, string>>;
   const next = { headers: {}, query: {} } as typeof values;
-  const ask = terminal.isInteractive ? askPerson(terminal) : readLines();
+  const ask = terminal.isInteractive ? askPerson(terminal) : readValueLines();
   for (const { option, kind, isNext, scheme } of places) {
     const into = (isNext ? next : values)[kind];
     const add = (name: string, value: string) => {
@@ -108,12 +108,11 @@ function readVariable(variable: string, option: string, name: string): string {
 }
 
 /** Reads a value per line of stdin, in the order of the options in --help. */
-function readLines() {
-  let lines: AsyncIterator<string> | undefined;
+function readValueLines() {
+  const lines = readLines(process.stdin);
   return async (name: string): Promise<string> => {
-    lines ??= createInterface({ input: process.stdin })[Symbol.asyncIterator]();
-    const { value, done } = await lines.next();
-    if (!done && value !== '') return value;
+    const { value = '' } = await lines.next();
+    if (value !== '') return value;
     throw usageFailure(
       `There is no terminal for a prompt, and stdin has no line with the value of ${name}. Pipe it in, or use an environment variable.`,
     );

@@ -514,6 +514,14 @@ describe('credentials of services', () => {
     expect(stderr).not.toContain(secret);
   });
 
+  test.each(['\u2028', '\u2029'])('are read from stdin up to the end of the line, past %j', async (separator) => {
+    const words = ['services', 'credential', 'set', 'World facts', '--header', 'X-One', '--query', 'two'];
+    const { code, stderr } = await run(words, `${secret}${separator}${secret}\n${secret}\n`);
+    expect(code).toBe(3);
+    expect(stderr).toContain('/headers/X-One ');
+    expect(stderr).not.toContain(secret);
+  });
+
   test('are shown to admins only', async () => {
     expect(await stranger.run(['services', 'credential', 'show', 'World facts'])).toMatchObject({
       code: 4,
