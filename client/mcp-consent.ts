@@ -1,6 +1,6 @@
 import { digestOf } from './canonical.ts';
 import type { PolicyDeclined } from './errors.ts';
-import { type Capabilities, canAsk, capabilitiesIn, type Message, refusalResult, revisionOf } from './mcp-messages.ts';
+import { type Capabilities, canAsk, capabilitiesIn, type FormAnswer, type Message, refusalResult, revisionOf } from './mcp-messages.ts';
 import { toPrintable } from './printable.ts';
 import type { Policy } from './types.ts';
 
@@ -35,8 +35,8 @@ const maxAnswerMs = 600_000;
 /** Maximum number of open questions; beyond that, the oldest is dropped. */
 const maxOpen = 100;
 
-/** An empty form (MCP, "Elicitation"). */
-const requestedSchema = { type: 'object', properties: {} };
+/** A form with one optional field, because hosts show an empty form but cannot send it (MCP, "Elicitation"). */
+const requestedSchema = { type: 'object', properties: { accept: { type: 'boolean', title: 'I accept this policy' } } };
 
 export function openMcpConsent({ url, agentId, acceptCommand, send }: McpConsentOptions): McpConsent {
   /** digests of accepted policies */
@@ -105,7 +105,7 @@ export function openMcpConsent({ url, agentId, acceptCommand, send }: McpConsent
     const { requestState = '', inputResponses } = params ?? {};
     const digest = shown.get(requestState);
     shown.delete(requestState);
-    if (digest !== undefined && inputResponses?.[question]?.action === 'accept') accepted.add(digest);
+    if (digest !== undefined && readVerdict(inputResponses?.[question]) === 'accept') accepted.add(digest);
   }
 
   return {
@@ -116,15 +116,16 @@ export function openMcpConsent({ url, agentId, acceptCommand, send }: McpConsent
       if (method === 'initialize') capabilities = capabilitiesIn(message);
       if (message.params?.requestState !== undefined) readAnswer(message);
       if (method !== undefined || (result === undefined && error === undefined)) return false;
-      open.get(String(id))?.(result === undefined ? 'unasked' : readAction(result.action));
+      open.get(String(id))?.(result === undefined ? 'unasked' : readVerdict(result));
       return true;
     },
 
     begin(call) {
       const before = answered;
       return async (declined) => {
-        const action = call.params?.inputResponses?.[question]?.action;
-        if (action === 'decline' || action === 'cancel') return refuse(declined, action);
+        const response = call.params?.inputResponses?.[question];
+        const given = readVerdict(response);
+        if (response !== undefined && given !== 'accept') return refuse(declined, given);
         const digest = await digestOf(declined.policy);
         // the person may have accepted since the call was declined
         if (accepted.has(digest)) return undefined;
@@ -170,4 +171,8 @@ const refusals = {
   },
 };
 
-const readAction = (action: unknown): Verdict => (action === 'accept' || action === 'decline' ? action : 'cancel');
+/** Accepting without a value counts; a field that says no does not. */
+function readVerdict(answer: FormAnswer | null | undefined): Exclude<Verdict, 'unasked'> {
+  if (answer?.action === 'accept') return answer.content?.accept === false ? 'decline' : 'accept';
+  return answer?.action === 'decline' ? 'decline' : 'cancel';
+}

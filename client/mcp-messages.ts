@@ -11,13 +11,21 @@ export interface Message {
     taskId?: string;
     capabilities?: Capabilities;
     /** answers of a person (2026-07-28, "Multi Round-Trip Requests") */
-    inputResponses?: Record<string, { action?: string } | undefined>;
+    inputResponses?: Record<string, FormAnswer | undefined>;
     requestState?: string;
+    /** of the cancelled request */
+    requestId?: string | number;
     _meta?: Record<string, unknown>;
   };
   /** in a response to the bridge */
-  result?: { action?: string };
+  result?: FormAnswer;
   error?: object;
+}
+
+/** A person's answer to a form. */
+export interface FormAnswer {
+  action?: string;
+  content?: { accept?: unknown } | null;
 }
 
 export interface Capabilities {

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { PolicyDeclined } from '../../client/errors.ts';
 import { openMcpConsent } from '../../client/mcp-consent.ts';
-import type { Message } from '../../client/mcp-messages.ts';
+import type { FormAnswer, Message } from '../../client/mcp-messages.ts';
 import type { Policy } from '../../client/types.ts';
 
 const declined = new PolicyDeclined({ uid: 'https://gate.example/policy' } as unknown as Policy, ['You may execute every intent.']);
@@ -15,19 +15,20 @@ const refused = (message: string) =>
 
 /** Consent through a host of revision 2025-11-25 that can ask its person; `answer` answers the newest question. */
 function openConsent() {
-  const questions: { id: string }[] = [];
+  const questions: { id: string; params: object }[] = [];
   const consent = openMcpConsent({
     url: 'https://gate.example',
     agentId: 'agent',
     acceptCommand: 'accept it',
-    send: (message) => questions.push(message as { id: string }),
+    send: (message) => questions.push(message as (typeof questions)[number]),
   });
   consent.read({ id: 0, method: 'initialize', params: { capabilities: { elicitation: {} } } });
   /** resolves once the question has been asked */
   const untilAsked = async (count: number) => {
     while (questions.length < count) await new Promise((resolve) => setTimeout(resolve, 1));
   };
-  const answer = (action: string) => consent.read({ id: questions.at(-1)?.id ?? '', result: { action } });
+  const answer = (action: string, content?: FormAnswer['content']) =>
+    consent.read({ id: questions.at(-1)?.id ?? '', result: { action, ...(content !== undefined && { content }) } });
   return { ...consent, questions, untilAsked, answer };
 }
 
@@ -80,4 +81,40 @@ test('a result contains no question once the policy is accepted', async () => {
   expect(await other(declined)).toBeUndefined();
   expect(await other(another)).toMatchObject({ resultType: 'input_required' });
   expect(consent.questions).toEqual([]);
+});
+
+const verdicts: [string, FormAnswer['content'] | undefined, boolean][] = [
+  ['the field ticked', { accept: true }, true],
+  ['the field left out', {}, true],
+  ['no content', undefined, true],
+  ['null as its content', null, true],
+  ['the field unticked', { accept: false }, false],
+];
+
+test.each(verdicts)('a person who accepts with %s is taken at their word, asked by a request', async (_, content, isAccepted) => {
+  const consent = openConsent();
+  const asked = consent.begin(call)(declined);
+  await consent.untilAsked(1);
+  expect(consent.questions[0]?.params).toEqual({
+    message: expect.stringContaining('You may execute every intent.'),
+    requestedSchema: { type: 'object', properties: { accept: { type: 'boolean', title: 'I accept this policy' } } },
+  });
+  consent.answer('accept', content);
+  expect(await asked).toEqual(isAccepted ? undefined : refused('does not accept the usage policy'));
+  expect(await consent.isAccepted(declined.policy)).toBe(isAccepted);
+});
+
+test.each(verdicts)('a person who accepts with %s is taken at their word, asked in a result', async (_, content, isAccepted) => {
+  const consent = openConsent();
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientCapabilities': { elicitation: {} },
+  };
+  const modern: Message = { ...call, params: { ...call.params, _meta } };
+  const { requestState } = (await consent.begin(modern)(declined)) as { requestState: string };
+  const policy = { action: 'accept', ...(content !== undefined && { content }) };
+  const answer: Message = { ...modern, params: { ...modern.params, requestState, inputResponses: { policy } } };
+  consent.read(answer);
+  expect(await consent.begin(answer)(declined)).toEqual(isAccepted ? undefined : refused('does not accept the usage policy'));
+  expect(await consent.isAccepted(declined.policy)).toBe(isAccepted);
 });

@@ -234,7 +234,10 @@ describe('the bridge', () => {
     expect(asked.result).toMatchObject({
       resultType: 'input_required',
       inputRequests: {
-        policy: { method: 'elicitation/create', params: { mode: 'form', requestedSchema: { type: 'object', properties: {} } } },
+        policy: {
+          method: 'elicitation/create',
+          params: { mode: 'form', requestedSchema: { type: 'object', properties: { accept: { type: 'boolean' } } } },
+        },
       },
     });
     const answer = (requestState: string, action = 'accept') =>
