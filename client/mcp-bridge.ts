@@ -30,6 +30,13 @@ interface Answer {
 
 type Outcome = { result: object } | { error: object };
 
+interface Request {
+  line: string;
+  message: Message;
+  /** aborted once the host cancels the request */
+  signal: AbortSignal;
+}
+
 /** Maximum number of times to ask, in case the policy changes while the person reads it. */
 const maxQuestions = 3;
 
@@ -49,7 +56,7 @@ export function openMcpBridge({ http, publicUrl, signer, store, acceptCommand, s
   /** MCP session id, by which the gate knows the host's capabilities */
   let session: string | undefined;
 
-  async function post(line: string, message: Message, bearer?: string): Promise<Answer> {
+  async function post({ line, message, signal }: Request, bearer?: string): Promise<Answer> {
     const { method = '', params } = message;
     const version = revisionOf(message);
     const name = params?.name ?? params?.taskId;
@@ -62,16 +69,16 @@ export function openMcpBridge({ http, publicUrl, signer, store, acceptCommand, s
       }),
       ...(session !== undefined && { 'Mcp-Session-Id': session }),
     };
-    const answer = await http.exchange('POST', '/mcp', { headers, bearer, raw: { text: line, mediaType: 'application/json' } });
+    const answer = await http.exchange('POST', '/mcp', { headers, bearer, raw: { text: line, mediaType: 'application/json' }, signal });
     if (method === 'initialize') session = answer.headers.get('mcp-session-id') ?? undefined;
     return { status: answer.status, body: readObject(answer.text) };
   }
 
-  async function execute(line: string, message: Message): Promise<Answer> {
+  async function execute(request: Request): Promise<Answer> {
     const pat = await pats.obtain();
-    const answer = await post(line, message, pat.text);
+    const answer = await post(request, pat.text);
     const refusal = readRefusal(answer);
-    return refusal ? post(line, message, (await pats.replace(pat, refusal)).text) : answer;
+    return refusal ? post(request, (await pats.replace(pat, refusal)).text) : answer;
   }
 
   async function accept(): Promise<Outcome> {
@@ -95,28 +102,39 @@ export function openMcpBridge({ http, publicUrl, signer, store, acceptCommand, s
     }
   }
 
-  async function call(line: string, message: Message): Promise<Outcome> {
+  async function call(request: Request): Promise<Outcome> {
+    const { message } = request;
     const { name, arguments: given } = message.params ?? {};
     if (name === 'accept_policy') return withConsent(message, accept);
-    if (name !== 'execute_intent' || typeof given?.pat === 'string') return readOutcome(await post(line, message));
-    return withConsent(message, async () => readOutcome(await execute(line, message)));
+    if (name !== 'execute_intent' || typeof given?.pat === 'string') return readOutcome(await post(request));
+    return withConsent(message, async () => readOutcome(await execute(request)));
   }
 
-  async function answerCall(line: string, message: Message): Promise<object> {
-    const outcome = await call(line, message).catch((error: unknown): Outcome => {
+  async function answerCall(request: Request): Promise<object> {
+    const outcome = await call(request).catch((error: unknown): Outcome => {
       if (error instanceof IntentGateError) return { result: describe(error) };
       throw error;
     });
     if ('error' in outcome) return outcome;
-    return { result: revisionOf(message) === undefined ? outcome.result : { resultType: 'complete', ...outcome.result } };
+    return { result: revisionOf(request.message) === undefined ? outcome.result : { resultType: 'complete', ...outcome.result } };
   }
 
-  async function forward(line: string, message: Message): Promise<object> {
-    const { status, body } = await post(line, message);
+  async function forward(request: Request): Promise<object> {
+    const { status, body } = await post(request);
     if (body?.jsonrpc !== '2.0') throw new Error(body?.error?.message ?? `The gate answered with status ${status}.`);
-    if (message.method === 'tools/list') body.result?.tools?.forEach(describeHere);
+    if (request.message.method === 'tools/list') body.result?.tools?.forEach(describeHere);
     return body;
   }
+
+  async function answerRequest(request: Request): Promise<object> {
+    const { id, method } = request.message;
+    if (method?.startsWith('tasks/')) return (await execute(request)).body;
+    if (method !== 'tools/call') return forward(request);
+    return { jsonrpc: '2.0', id, ...(await answerCall(request)) };
+  }
+
+  /** requests that have not been answered, by id in JSON */
+  const running = new Map<string, AbortController>();
 
   return {
     answer: async (line) => {
@@ -124,17 +142,21 @@ export function openMcpBridge({ http, publicUrl, signer, store, acceptCommand, s
       const message = readObject<Message>(line);
       if (!message) return { jsonrpc: '2.0', error: { code: -32700, message: 'A line must contain one JSON-RPC message.' } };
       if (consent.read(message)) return undefined;
-      const { id, method } = message;
+      const { id, method, params } = message;
+      if (method === 'notifications/cancelled') return void running.get(JSON.stringify(params?.requestId))?.abort();
+      const ended = new AbortController();
+      const request = { line, message, signal: ended.signal };
+      const key = JSON.stringify(id);
+      if (id !== undefined) running.set(key, ended);
       try {
-        if (id === undefined) {
-          await post(line, message);
-          return undefined;
-        }
-        if (method?.startsWith('tasks/')) return (await execute(line, message)).body;
-        if (method !== 'tools/call') return await forward(line, message);
-        return { jsonrpc: '2.0', id, ...(await answerCall(line, message)) };
+        if (id === undefined) return void (await post(request));
+        const answer = await answerRequest(request);
+        return ended.signal.aborted ? undefined : answer;
       } catch (error) {
-        return id === undefined ? undefined : { jsonrpc: '2.0', id, error: { code: -32603, message: (error as Error).message } };
+        if (id === undefined || ended.signal.aborted) return undefined;
+        return { jsonrpc: '2.0', id, error: { code: -32603, message: (error as Error).message } };
+      } finally {
+        if (running.get(key) === ended) running.delete(key);
       }
     },
     close: consent.close,
