@@ -292,13 +292,16 @@ describe('POST /api/pat/issue', () => {
       expect((await issue(await onceBy(await makeAgent()))).status).toBe(200);
     });
 
-    test('may be required together with iat, exp and aud', async () => {
+    test.each([
+      ['whole seconds', 0, address],
+      ['fractions of a second, and aud in a list', 0.25, [address]],
+    ])('may be required together with iat, exp and aud, which have %s', async (_, fraction, aud) => {
       const agent = await makeAgent();
       const ask = openGate({ isFreshRequired: true });
       const missing = 'The signed policy must be a JWS with the claims iat, exp, aud and jti in its header or payload. Sign it again.';
       expectRefusal(await ask(await requestOf(agent)), invalid(missing));
       const iat = Math.floor(Date.now() / 1000);
-      const signed_policy = await signJws(agent, current.text, { iat, exp: iat + 60, aud: address, jti: randomUUID() });
+      const signed_policy = await signJws(agent, current.text, { iat: iat + fraction, exp: iat + 60 + fraction, aud, jti: randomUUID() });
       expect((await ask(await requestOf(agent, { signed_policy }))).status).toBe(200);
     });
   });

@@ -22,15 +22,20 @@ const maxJtiLength = 255;
 /** Maximum remaining life of a document with a `jti`, which is stored until it expires. */
 const maxLifeSeconds = 24 * 3_600;
 
+/** RFC 7519 section 2: seconds since the epoch, which may have a fraction. */
 const isNumericDate = (value: JsonValue | undefined): value is number =>
-  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+  typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER;
+
+/** RFC 7519 section 4.1.3: a single string, or a list of recipients, which must contain no other. */
+const isAudience = (aud: JsonValue, expected: string): boolean =>
+  Array.isArray(aud) ? aud.length === 1 && aud[0] === expected : aud === expected;
 
 /**
  * @param what - the document's name in messages
  * @returns when the document expires, in seconds since the epoch
  */
 export function checkIssuedAt(iat: JsonValue | undefined, what: string, nowMs: number, refuse: Refuse): number {
-  if (!isNumericDate(iat)) throw refuse(`The iat of the ${what} must be a whole number of seconds since 1970. Sign it again.`);
+  if (!isNumericDate(iat)) throw refuse(`The iat of the ${what} must be a number of seconds since 1970. Sign it again.`);
   if (Math.abs(nowMs / 1000 - iat) > maxAgeSeconds) {
     throw refuse(`The iat of the ${what} must be within ${maxAgeSeconds} seconds of the gate's time. Set your clock, and sign it again.`);
   }
@@ -55,7 +60,7 @@ export function checkSigner({ iss, sub, nbf }: Record<string, JsonValue>, { agen
   }
   if (nbf !== undefined && !(isNumericDate(nbf) && nbf <= nowMs / 1000 + maxAgeSeconds)) {
     throw invalidSignature(
-      'The nbf of the signed policy must be a whole number of seconds since 1970, not in the future, or be left out. Sign it again.',
+      'The nbf of the signed policy must be a number of seconds since 1970, not in the future, or be left out. Sign it again.',
     );
   }
 }
@@ -76,12 +81,12 @@ export function checkFreshness(claims: Record<string, JsonValue>, options: Fresh
   if (iat !== undefined) ends.push(checkIssuedAt(iat, what, options.nowMs, invalidSignature));
   if (exp !== undefined) {
     if (!isNumericDate(exp) || exp <= options.nowMs / 1000) {
-      throw invalidSignature(`The exp of the ${what} must be a whole number of seconds since 1970, and not yet past. Sign it again.`);
+      throw invalidSignature(`The exp of the ${what} must be a number of seconds since 1970, and not yet past. Sign it again.`);
     }
     ends.push(exp);
   }
-  if (aud !== undefined && aud !== options.baseUrl) {
-    throw invalidSignature(`The aud of the ${what} must be a single string, the address of this gate: ${options.baseUrl}. Sign it again.`);
+  if (aud !== undefined && !isAudience(aud, options.baseUrl)) {
+    throw invalidSignature(`The aud of the ${what} must be the address of this gate, and no other: ${options.baseUrl}. Sign it again.`);
   }
   if (jti === undefined) return undefined;
   const checked = checkJti(jti, what, invalidSignature);

@@ -4,6 +4,7 @@ import type { Context } from 'aws-lambda';
 import { openUsedJtis } from '../../../../functions/core/activity/used-jti.ts';
 import { readRequest } from '../../../../functions/core/http/request.ts';
 import { openProofs } from '../../../../functions/core/pat/proof.ts';
+import { keys } from '../../../../functions/core/table/keys.ts';
 import type { PatClaims } from '../../../../schemas/pat.ts';
 import { kinds, makeAgent, signJws, signProof, type TestAgent } from '../../../support/agents.ts';
 import { eventOf } from '../../../support/invoke.ts';
@@ -62,9 +63,16 @@ describe('a proof', () => {
     ['may spell the address differently', { htu: 'HTTPS://API.example:443/test/api/intents/execute' }],
     ['may come from a slow clock', { iat: now - 299 }],
     ['may come from a fast clock', { iat: now + 299 }],
+    ['may state fractions of a second', { iat: now + 0.25 }],
+    ['may be just young enough', { iat: now - 299.875 }],
     ['may have other claims', { nonce: 'x' }],
   ])('%s', async (_, claims) => {
     await use({ proof: await make(claims) });
+  });
+
+  test('with a fraction is forgotten at a whole second, as the table requires', async () => {
+    await use({ proof: await make({ iat: now + 0.25, jti: 'fraction' }) });
+    expect(await store.table.get(keys.jti(`proof:${agent.thumbprint}`, 'fraction'))).toMatchObject({ expires_at: now + 301 + 3_600 });
   });
 
   test('is not required for a plain PAT', async () => {
@@ -88,7 +96,7 @@ describe('a proof', () => {
   const signature = 'The signature of the DPoP proof does not verify with the jwk in its header. Make it again.';
   const target = 'The htm and htu of the DPoP proof must be the method and the address of this request. Make it again.';
   const ath = 'The ath of the DPoP proof must be the SHA-256 of the PAT that it is sent with, in base64url. Make it again.';
-  const iat = 'The iat of the DPoP proof must be a whole number of seconds since 1970. Sign it again.';
+  const iat = 'The iat of the DPoP proof must be a number of seconds since 1970. Sign it again.';
   const age = "The iat of the DPoP proof must be within 300 seconds of the gate's time. Set your clock, and sign it again.";
   const jti = 'The jti of the DPoP proof must be a string of 1 to 255 characters that differs for every signature. Sign it again.';
   const compact = 'The DPoP proof is not a compact JWS: three parts in base64url without padding, separated by dots. Sign it again.';
@@ -124,6 +132,9 @@ describe('a proof', () => {
     ['no iat', () => make({ iat: undefined }), iat],
     ['iat in ten minutes', () => make({ iat: now + 600 }), age],
     ['iat ten minutes ago', () => make({ iat: now - 600 }), age],
+    ['iat a moment too late', () => make({ iat: now + 300.875 }), age],
+    ['iat before 1970', () => make({ iat: -0.5 }), iat],
+    ['iat as text', () => make({ iat: String(now) }), iat],
     ['an empty jti', () => make({ jti: '' }), jti],
     ['a jti of 256 characters', () => make({ jti: 'j'.repeat(256) }), jti],
   ])('with %s is refused, even if none is required, and consumes nothing', async (_, build, message) => {

@@ -169,10 +169,10 @@ describe('a signed policy', () => {
 
 describe('the claims of a signed policy', () => {
   const fresh = { iat: now, exp: now + 60, aud: baseUrl, jti: 'j1' };
-  const iat = 'The iat of the signed policy must be a whole number of seconds since 1970. Sign it again.';
+  const iat = 'The iat of the signed policy must be a number of seconds since 1970. Sign it again.';
   const age = "The iat of the signed policy must be within 300 seconds of the gate's time. Set your clock, and sign it again.";
-  const exp = 'The exp of the signed policy must be a whole number of seconds since 1970, and not yet past. Sign it again.';
-  const aud = `The aud of the signed policy must be a single string, the address of this gate: ${baseUrl}. Sign it again.`;
+  const exp = 'The exp of the signed policy must be a number of seconds since 1970, and not yet past. Sign it again.';
+  const aud = `The aud of the signed policy must be the address of this gate, and no other: ${baseUrl}. Sign it again.`;
   const farExp = 'With a jti, the exp of the signed policy must be at most 24 hours ahead. Sign it again.';
   const endless =
     'With a jti, the signed policy must have an exp or an iat, so that the jti does not have to be stored forever. Sign it again.';
@@ -183,6 +183,17 @@ describe('the claims of a signed policy', () => {
     ['iat alone', { iat: now - 299 }, { isCurrent: true }],
     ['iat of a clock that is ahead', { iat: now + 299 }, { isCurrent: true }],
     ['jti and iat', { jti: 'j', iat: now - 100 }, { isCurrent: true, singleUse: { jti: 'j', expiresAt: now + 200 } }],
+    ['iat with a fraction', { iat: now - 0.25 }, { isCurrent: true }],
+    ['iat with a fraction, just young enough', { iat: now + 0.5 - 299.999 }, { isCurrent: true }],
+    ['exp with a fraction', { exp: now + 60.5 }, { isCurrent: true }],
+    ['exp a tenth of a second ahead', { exp: now + 0.6 }, { isCurrent: true }],
+    [
+      'jti and dates with fractions',
+      { jti: 'j', iat: now - 100.5, exp: now + 60.125 },
+      { isCurrent: true, singleUse: { jti: 'j', expiresAt: now + 60.125 } },
+    ],
+    ['aud in a list', { aud: [baseUrl] }, { isCurrent: true }],
+    ['all with aud in a list', { ...fresh, aud: [baseUrl] }, { isCurrent: true, singleUse: { jti: 'j1', expiresAt: now + 60 } }],
     ['a late exp', { ...fresh, exp: now + 86_400 }, { isCurrent: true, singleUse: { jti: 'j1', expiresAt: now + 300 } }],
     ['an exp far ahead without jti', { exp: now + 10 * 365 * 86_400 }, { isCurrent: true }],
     [
@@ -204,11 +215,20 @@ describe('the claims of a signed policy', () => {
     ['jti as number', { jti: 1 }, jti],
     ['jti and aud', { jti: 'j', aud: baseUrl }, endless],
     ['iat as text', { iat: String(now) }, iat],
-    ['iat with a fraction', { iat: now + 0.5 }, iat],
+    ['iat before 1970', { iat: -0.5 }, iat],
+    ['iat in a list', { iat: [now] }, iat],
+    ['iat a moment too old', { iat: now + 0.5 - 300.001 }, age],
     ['exp now', { exp: now }, exp],
+    ['exp a tenth of a second ago', { exp: now + 0.4 }, exp],
     ['exp beyond what is exact', { exp: 2 ** 53 }, exp],
     ['aud with a slash', { aud: `${baseUrl}/` }, aud],
-    ['aud as array', { aud: [baseUrl] }, aud],
+    ['an empty list as aud', { aud: [] }, aud],
+    ['aud in a list with another', { aud: [baseUrl, 'https://other.example'] }, aud],
+    ['aud twice', { aud: [baseUrl, baseUrl] }, aud],
+    ['aud of another service in a list', { aud: ['https://other.example'] }, aud],
+    ['aud in a list in a list', { aud: [[baseUrl]] }, aud],
+    ['aud as an object', { aud: { 0: baseUrl, length: 1 } }, aud],
+    ['null as aud', { aud: null }, aud],
     ['jti alone', { jti: 'j' }, endless],
     ['jti and an exp a day and a second ahead', { jti: 'j', exp: now + 86_401 }, farExp],
     ['empty jti', { jti: '' }, jti],
@@ -219,13 +239,20 @@ describe('the claims of a signed policy', () => {
     }
   });
 
-  test('with exp 1e400 are not a policy', async () => {
-    const payload = current.text.replace('{', '{"exp":1e400,');
+  test.each(['exp', 'iat', 'nbf'])('with a %s that is not finite are not a policy', async (name) => {
+    const payload = current.text.replace('{', `{"${name}":1e400,`);
     expect(await verify(await signJws(p256, payload))).toEqual({ isCurrent: false });
   });
 
   test('may name the agent as issuer and subject, and an nbf in the past', async () => {
-    for (const claims of [{ iss: agentId, sub: agentId }, { sub: ' agent  7' }, { nbf: 0 }, { nbf: now + 300 }]) {
+    for (const claims of [
+      { iss: agentId, sub: agentId },
+      { sub: ' agent  7' },
+      { nbf: 0 },
+      { nbf: now + 300 },
+      { nbf: now - 0.5 },
+      { nbf: now + 300.25 },
+    ]) {
       expect(await verify(await signJws(p256, policyWith(claims)))).toEqual({ isCurrent: true });
       expect(await verify(await signDetached(p256, current.text, { alg: 'ES256', ...claims }))).toEqual({ isCurrent: true });
     }
@@ -236,8 +263,10 @@ describe('the claims of a signed policy', () => {
     ['sub', 'another', 'be the agent_id of the request'],
     ['iss', 'https://elsewhere.example', 'be the agent_id of the request'],
     ['sub', null, 'be the agent_id of the request'],
-    ['nbf', now + 301, 'be a whole number of seconds since 1970, not in the future'],
-    ['nbf', '0', 'be a whole number of seconds since 1970, not in the future'],
+    ['nbf', now + 301, 'be a number of seconds since 1970, not in the future'],
+    ['nbf', now + 300.75, 'be a number of seconds since 1970, not in the future'],
+    ['nbf', -0.5, 'be a number of seconds since 1970, not in the future'],
+    ['nbf', '0', 'be a number of seconds since 1970, not in the future'],
   ])('must not contradict the request: %s %p', async (name, value, problem) => {
     await expect(verify(await signJws(p256, policyWith({ [name]: value })))).rejects.toMatchObject({
       code: 'INVALID_SIGNATURE',
