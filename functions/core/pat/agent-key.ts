@@ -18,9 +18,9 @@ const forms =
   'must be a public key: PEM (SPKI), base64 of PEM or of DER SPKI, or a JWK; RSA of at least 2048 bits, P-256, P-384 or Ed25519';
 const isPrivateProblem = 'must be the public key, but a private key was sent: treat it as leaked, and create a new pair';
 
-const pem = /^-----BEGIN PUBLIC KEY-----\s+([A-Za-z0-9+/=\s]+)-----END PUBLIC KEY-----$/;
 const base64 = /^[A-Za-z0-9+/]+={0,2}$|^[A-Za-z0-9_-]+={0,2}$/;
-const sequenceTag = 0x30;
+
+const isText = (text: string): boolean => text.startsWith('{') || text.includes('-----BEGIN ');
 
 /**
  * Reads `agent_public_key`, ignoring surrounding white space and the style of line ends.
@@ -28,19 +28,21 @@ const sequenceTag = 0x30;
  */
 export function readAgentKey(text: string, refuse: Refuse): AgentKey {
   const trimmed = text.trim();
-  if (trimmed.startsWith('{') || trimmed.startsWith('-----BEGIN')) return importText(trimmed, refuse);
+  if (isText(trimmed)) return importText(trimmed, refuse);
   const compact = trimmed.replace(/\s/g, '');
   if (!base64.test(compact)) throw refuse(forms);
   const bytes = Buffer.from(compact, 'base64');
-  return bytes[0] === sequenceTag ? importDer(bytes, refuse) : importText(bytes.toString('utf8').trim(), refuse);
+  const decoded = bytes.toString('utf8').trim();
+  return isText(decoded) ? importText(decoded, refuse) : importDer(bytes, refuse);
 }
 
-/** A JWK or PEM. */
+/** A JWK, or the first public key in PEM, whose explanatory text is ignored (RFC 7468 section 2). */
 function importText(text: string, refuse: Refuse): AgentKey {
   if (text.startsWith('{')) return importJwk(readJson(Buffer.from(text)), refuse);
-  if (/-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text)) throw refuse(isPrivateProblem);
-  const [, body] = pem.exec(text) ?? [];
-  if (body === undefined) throw refuse(forms);
+  if (/-----BEGIN [^-\r\n]*PRIVATE KEY/.test(text)) throw refuse(isPrivateProblem);
+  const [, rest = ''] = text.split('-----BEGIN PUBLIC KEY-----', 2);
+  const [body = '', end] = rest.split('-----END PUBLIC KEY-----', 2);
+  if (end === undefined || !/^[A-Za-z0-9+/=\s]+$/.test(body)) throw refuse(forms);
   return importDer(Buffer.from(body, 'base64'), refuse);
 }
 

@@ -24,6 +24,22 @@ describe('readAgentKey', () => {
     },
   );
 
+  const described = `Certificate:\n    Data:\n        Version: 3 (0x2)\n${p256.pem}`;
+
+  test.each<[string, string]>([
+    ['text before it', described],
+    ['text after it', `${p256.pem}# issued {today}\n`],
+    ['text around it, with line ends of Windows', `My key:\n${p256.pem}\nThat was it.`.replaceAll('\n', '\r\n')],
+    ['a byte order mark', `\ufeff${p256.pem}`],
+    ['text that starts with a digit, in base64', Buffer.from(`0 is the first\n${p256.pem}`).toString('base64')],
+    ['a certificate after it', p256.pem + rsa.pem.replaceAll('PUBLIC KEY', 'CERTIFICATE')],
+    ['a certificate before it', rsa.pem.replaceAll('PUBLIC KEY', 'CERTIFICATE') + p256.pem],
+    ['another public key after it', p256.pem + rsa.pem],
+    ['one line', p256.pem.replaceAll('\n', ' ')],
+  ])('reads a key in PEM with %s', async (_, text) => {
+    expect((await read(text)).thumbprint).toBe(p256.thumbprint);
+  });
+
   test('a key has one thumbprint in all encodings', async () => {
     expect((await read(JSON.stringify({ ...rsa.jwk, n: longer(rsa.jwk.n) }))).thumbprint).toBe(rsa.thumbprint);
 
@@ -55,7 +71,15 @@ describe('readAgentKey', () => {
     ['prose', 'my key', forms],
     ['base64 of prose', Buffer.from('my key').toString('base64'), forms],
     ['PEM of nothing', '-----BEGIN PUBLIC KEY-----\n-----END PUBLIC KEY-----', forms],
-    ['two PEM blocks', p256.pem + p256.pem, forms],
+    ['PEM without an end', p256.pem.replace(/-----END.*/s, ''), forms],
+    ['PEM with a header in its block', p256.pem.replace('\n', '\nProc-Type: 4\n\n'), forms],
+    ['a damaged key before a whole one', p256.pem.replace('\n', '\n!') + p256.pem, forms],
+    ['a private key after a public one', p256.pem + privateOf(p256, 'pkcs8'), secret],
+    ['a private key before a public one', privateOf(rsa, 'pkcs1') + p256.pem, secret],
+    ['a private key in text around a public one', `Keys\r\n\r\n${p256.pem}and\r\n${privateOf(p256, 'sec1')}`, secret],
+    ['an OpenSSH private key', `${p256.pem}-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaA==\n-----END OPENSSH PRIVATE KEY-----\n`, secret],
+    ['base64 of a public and a private key', Buffer.from(p256.pem + privateOf(p256, 'pkcs8')).toString('base64'), secret],
+    ['text and a certificate', `Certificate:\n${p256.pem.replaceAll('PUBLIC KEY', 'CERTIFICATE')}`, forms],
     ['a certificate', p256.pem.replaceAll('PUBLIC KEY', 'CERTIFICATE'), forms],
     ['PEM of a private key', privateOf(p256, 'pkcs8'), secret],
     ['PEM of an EC private key', privateOf(p256, 'sec1'), secret],
