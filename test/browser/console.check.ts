@@ -224,6 +224,9 @@ given('the console', () => {
     expect(await page.getByLabel('Description').inputValue()).toBe(hostileTexts.markup);
     await page.getByLabel('Description').fill('Typed, and not saved yet');
     await openTab('Credential');
+    const completes = (label: string) => page.getByLabel(label).getAttribute('autocomplete');
+    for (const field of ['Header fields', 'Query parameters'])
+      expect([await completes(`${field}: name 1`), await completes(`${field}: value 1`)]).toEqual(['off', 'new-password']);
     await page.getByLabel('Header fields: name 1').fill('Host');
     await page.getByLabel('Header fields: value 1').fill('secret-of-the-service');
     await press('Set the credential');

@@ -62,6 +62,11 @@ export const Problems = ({ id, problems }: { id?: string; problems: readonly str
   </p>
 );
 
+const plain = { type: 'text', autocomplete: 'off' } as const;
+
+/** Browsers ignore `off` here, and would offer to save the value and fill it into the next form. */
+const secret = { type: 'password', autocomplete: 'new-password' } as const;
+
 function Control({ id, field, text, onText, isInvalid }: Omit<FormFieldProps, 'problems'> & { id: string; isInvalid: boolean }) {
   const { type, enum: choices, labels, format, style, control, maxLength = 0 } = field;
   const shared = { id, value: text, 'aria-invalid': isInvalid, 'aria-describedby': `${id}-hint ${id}-problems` };
@@ -77,7 +82,7 @@ function Control({ id, field, text, onText, isInvalid }: Omit<FormFieldProps, 'p
       />
     );
   }
-  if (control === 'secret') return <input {...shared} type="password" autocomplete="off" onInput={onInput} />;
+  if (control === 'secret') return <input {...shared} {...secret} onInput={onInput} />;
   if (choices !== undefined || type === 'boolean' || type === 'null') {
     const offered = choices ?? (type === 'boolean' ? [true, false] : [null]);
     return (
@@ -131,8 +136,7 @@ function Pairs({ id, label, text, onText, isSecret }: PairsProps) {
             <input
               key={part}
               id={at + place === 0 ? id : undefined}
-              {...(isSecret && part === 'Value' ? ({ type: 'password' } as const) : ({ type: 'text' } as const))}
-              autocomplete="off"
+              {...(isSecret && part === 'Value' ? secret : plain)}
               aria-label={`${label}: ${part.toLowerCase()} ${at + 1}`}
               aria-invalid={part === 'Name' && row[0] !== '' && rows.findIndex(([name]) => name === row[0]) < at}
               placeholder={part}
