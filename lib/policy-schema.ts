@@ -33,7 +33,8 @@ const thing = (shape: z.ZodRawShape) => z.strictObject({ ...shape, ...identity }
 const operandMeanings: Record<(typeof operands)[number] | 'publicKey', string> = {
   rateLimit: 'The number of calls allowed in any period of the length given by the unit.',
   count: 'The total number of calls allowed.',
-  dateTime: 'When the call is made, compared with a date and time with an offset.',
+  dateTime:
+    'When the call is made, compared with a date and time with an offset, or with the start of a day (in UTC unless it names an offset).',
   timeOfDay: 'The time of day, such as 09:00, in the time zone given by the unit, else UTC.',
   dayOfWeek: 'monday to sunday, in the time zone given by the unit, else UTC.',
   agentKey: "The RFC 7638 thumbprint of the agent's key.",

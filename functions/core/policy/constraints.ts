@@ -11,6 +11,7 @@ import {
   isInstant,
   type Scalar,
   type Subject,
+  startOfDay,
 } from './conditions.ts';
 import { days, isTimeOfDay, isTimeZone } from './local-time.ts';
 import type { Position } from './position.ts';
@@ -114,7 +115,8 @@ function readSubject(term: string, { unit }: Constraint, position: Position): Su
 function readCondition({ operator, rightOperand, unit }: Constraint, subject: Subject, position: Position): Condition {
   const comparison = comparisons.find((one) => one === operator);
   const given = comparison === 'within' ? rightOperand : [rightOperand];
-  const values = (Array.isArray(given) ? given : []).filter(isScalar);
+  const scalars = (Array.isArray(given) ? given : []).filter(isScalar);
+  const values = subject.of === 'dateTime' ? scalars.map(startOfDay) : scalars;
   const isList = Array.isArray(given) && given.length > 0 && values.length === given.length && new Set(values.map(kindOf)).size === 1;
   const wanted =
     comparison === 'within' ? 'a non-empty list of strings, numbers or booleans, all of one type' : 'a string, a number or a boolean';
@@ -136,7 +138,11 @@ const operandRules: Record<
   Exclude<Subject['of'], 'parameter'>,
   { isOrdered: boolean; accepts: (value: Scalar) => boolean; accepted: string }
 > = {
-  dateTime: { isOrdered: true, accepts: isInstant, accepted: 'a date and time with an offset, such as 2026-02-28T12:00:00Z' },
+  dateTime: {
+    isOrdered: true,
+    accepts: isInstant,
+    accepted: 'a day such as 2026-02-28, or a date and time with an offset, such as 2026-02-28T12:00:00Z',
+  },
   timeOfDay: { isOrdered: true, accepts: isTimeOfDay, accepted: 'a time of day such as 09:00' },
   dayOfWeek: { isOrdered: false, accepts: (value) => days.some((day) => day === value), accepted: `one of ${days.join(', ')}` },
   agentKey: { isOrdered: false, accepts: ofText(isThumbprint), accepted: 'the RFC 7638 thumbprint of a key' },

@@ -42,6 +42,24 @@ test('a misspelt prohibition is an error, and so is an intent that does not exis
   });
 });
 
+test.each([
+  [{ rightOperand: { '@value': '2031-01-01', '@type': 'xsd:date' } }, '2031-01-01T00:00:00Z'],
+  [{ rightOperand: { '@value': '2031-01-01+02:00', '@type': 'http://www.w3.org/2001/XMLSchema#date' } }, '2031-01-01T00:00:00+02:00'],
+  [{ rightOperand: '2031-01-01Z', dataType: 'xsd:date' }, '2031-01-01T00:00:00Z'],
+  [{ rightOperand: '2031-01-01' }, '2031-01-01T00:00:00Z'],
+])('the day %j is shown and explained as its start', async (stated, start) => {
+  const file = join(folder, 'day.json');
+  const constraint = [{ leftOperand: 'dateTime', operator: 'lt', ...stated }];
+  writeFileSync(file, JSON.stringify({ permission: [{ target: '{base_url}/api/intents', action: 'execute', constraint }] }));
+  const words = `You may execute every intent if the date is before ${start}.`;
+  expect(await run(['policy', 'show', file])).toMatchObject({ code: 0, stdout: expect.stringContaining(words) });
+  const explained = await run(['policy', 'explain', 'a.example:get:v1', '--file', file]);
+  expect(explained).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining(`  the date is before ${start} (/permission/0/constraint/0)`),
+  });
+});
+
 test('a call is explained by the rules that decide, with reasons', async () => {
   const words = ['policy', 'explain', 'payments.example:refund:v1', '--file', sample('no-large-refunds'), '--param'];
   expect(await run([...words, 'amount=500'])).toEqual({

@@ -103,6 +103,7 @@ describe('compilePolicy', () => {
   const ofTarget = 'must be {base_url}/api/intents/<intent_uid>/parameters/<name>, or the target and /parameters/<name>';
   const zone = 'must be a URI that ends in # and a time zone such as Europe/Berlin, or be left out for UTC';
   const domain = 'must be the domain of an agent directory in lower case, such as bot.example';
+  const instant = 'must be a day such as 2026-02-28, or a date and time with an offset, such as 2026-02-28T12:00:00Z';
   test.each<[Constraint, member: string, string]>([
     [when('spatial', 'lte', 1), 'leftOperand', terms],
     [rate(1, 'minute', 'lt'), 'operator', 'must be lte'],
@@ -116,7 +117,9 @@ describe('compilePolicy', () => {
     [on('amount', 'use', 5), 'operator', 'must be one of eq, neq, gt, gte, lt, lte, within'],
     [{ ...on('amount', 'lt', 5), unit: 'v:EUR' }, 'unit', unconverted],
     [on('amount', 'lt', 5, 'https://elsewhere.example/intents'), 'leftOperand', ofTarget],
-    [when('dateTime', 'lte', '2026-01-01'), 'rightOperand', 'must be a date and time with an offset, such as 2026-02-28T12:00:00Z'],
+    ...['2026-01-01T00:00:00', '2026-02-29', '2026-01-01+25:00', '2026-01', '2026-1-1', '01/01/2026', 20260101].map(
+      (value): [Constraint, string, string] => [when('dateTime', 'lte', value), 'rightOperand', instant],
+    ),
     [when('dateTime', 'eq', '2026-01-01T00:00:00Z'), 'operator', 'must be gt, gte, lt or lte'],
     [when('timeOfDay', 'lt', '24:00'), 'rightOperand', 'must be a time of day such as 09:00'],
     [when('timeOfDay', 'lt', '17:00', 'zone#Mars/Olympus'), 'unit', zone],

@@ -237,6 +237,31 @@ describe('for any policy', () => {
   });
 });
 
+describe('a condition until a day', () => {
+  test.each([
+    ['2031-01-01', '2031-01-01T00:00:00Z'],
+    ['2031-01-01Z', '2031-01-01T00:00:00Z'],
+    ['2031-01-01+02:00', '2030-12-31T22:00:00Z'],
+    ['2031-01-01-05:30', '2031-01-01T05:30:00Z'],
+    ['2028-02-29+14:00', '2028-02-28T10:00:00Z'],
+  ])('%s ends at its start, %s', (day, start) => {
+    const at = (operator: Operator, ms: number) => {
+      const compiled = compile({ permission: [execute(pay, [when('v:dateTime', operator, day)])] });
+      return judge(compiled.rules, { ...callOf('a.example:pay:v1'), nowMs: Date.parse(start) + ms }).isPermitted;
+    };
+    expect([at('lt', -1), at('lt', 0)]).toEqual([true, false]);
+    expect([at('lte', 0), at('lte', 1)]).toEqual([true, false]);
+    expect([at('gte', -1), at('gte', 0)]).toEqual([false, true]);
+    expect([at('gt', 0), at('gt', 1)]).toEqual([false, true]);
+  });
+
+  test('allows nothing from then on', () => {
+    const permission = [execute(pay, [when('v:dateTime', 'lt', '2026-01-01')])];
+    expect(problemsIn({ permission }, Date.parse('2025-12-31T23:59:59Z'))).toEqual([]);
+    expect(problemsIn({ permission }, Date.parse('2026-01-01T00:00:00Z'))).toHaveLength(1);
+  });
+});
+
 describe('contradictions', () => {
   const warn = (members: Partial<Policy>, sinceMs = 0) => problemsIn(members, sinceMs).map(({ path, problem }) => `${path} ${problem}`);
   const time = (operand: string, operator: Operator, value: string) => when(`v:${operand}`, operator, value);

@@ -227,6 +227,17 @@ describe('in plain sentences', () => {
     ]);
   });
 
+  test.each([
+    ['lt', '2031-01-01', 'is before 2031-01-01T00:00:00Z'],
+    ['lte', '2031-01-01', 'is not after 2031-01-01T00:00:00Z'],
+    ['gte', '2031-01-01Z', 'is not before 2031-01-01T00:00:00Z'],
+    ['gt', '2031-01-01+02:00', 'is after 2031-01-01T00:00:00+02:00'],
+  ] as const)('a day means its start: %s %s', (operator, day, words) => {
+    expect(sentencesOf({ permission: [execute(intents, [when('v:dateTime', operator, day)])] })).toEqual([
+      `You may execute every intent if the date ${words}.`,
+    ]);
+  });
+
   test('conditions, counts, budgets and obligations', () => {
     const conditions = [
       when(`${target}/parameters/amount`, 'gte', 1),
