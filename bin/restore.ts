@@ -16,6 +16,7 @@ import { type ReadService, writers } from '../registry/file.ts';
 import { writeWhole } from '../registry/files.ts';
 import { normalizeIntent, normalizeService } from '../registry/normal-form.ts';
 import type { IntentInput } from '../schemas/intent.ts';
+import { awsAgents, throughAwsProxy } from './aws-agents.ts';
 import { runCommand } from './cli/program.ts';
 
 const pageSize = 100;
@@ -24,7 +25,11 @@ const pageSize = 100;
 const timeoutMs = 20_000;
 
 function openCopy(name: string) {
-  const table = openTable({ registry: name, activity: name }, DynamoDBDocumentClient.from(new DynamoDBClient({})), timeoutMs);
+  const table = openTable(
+    { registry: name, activity: name },
+    DynamoDBDocumentClient.from(new DynamoDBClient({ requestHandler: awsAgents })),
+    timeoutMs,
+  );
 
   async function* intentsOf(service: ServiceRecord): AsyncGenerator<IntentInput> {
     for (let from: number | string | undefined = 0; from !== undefined; ) {
@@ -76,7 +81,7 @@ function explain(error: unknown, name: string): unknown {
     return usageFailure(
       `The table ${name} does not exist in this account and region, or is still being restored. Wait with: aws dynamodb wait table-exists --table-name ${name}`,
     );
-  if (error !== cause) return new CliFailure('unreachable', `DynamoDB is not responding (${cause.name}).`, { cause });
+  if (error !== cause) return new CliFailure('unreachable', `DynamoDB is not responding${throughAwsProxy()} (${cause.name}).`, { cause });
   const isOfAws = '$metadata' in cause || /ProviderError$/.test(cause.name) || /^Region /.test(cause.message);
   return isOfAws ? new CliFailure('credentials', `AWS refused the request (${cause.name}): ${cause.message}`, { cause }) : error;
 }

@@ -156,8 +156,10 @@ export class PolicyDeclined extends IntentGateError {
 export class Unreachable extends IntentGateError {
   override readonly name = 'Unreachable';
 
-  constructor(url: string, cause: unknown) {
-    super('UNREACHABLE', `Nothing answers at ${url}. Check the address, and whether the gate is running.`, { cause });
+  /** @param proxy - in words, if the gate is reached through one */
+  constructor(url: string, cause: unknown, proxy?: string) {
+    const [through, also] = proxy === undefined ? ['', ''] : [` through ${proxy}`, ' the proxy,'];
+    super('UNREACHABLE', `Nothing answers at ${url}${through}. Check the address,${also} and whether the gate is running.`, { cause });
   }
 }
 

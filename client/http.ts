@@ -1,10 +1,11 @@
 import { type GateErrorCode, RateLimited, Refusal, UnexpectedAnswer, Unreachable } from './errors.ts';
 import { stringifyJson } from './json.ts';
+import { findProxy } from './proxy.ts';
 
 export interface HttpOptions {
   /** address of the gate, without a trailing slash */
   url: string;
-  /** default: the global one */
+  /** default: the global one, or in Node, through the proxy that the environment names */
   fetch?: typeof fetch | undefined;
   /** maximum number of attempts if nothing answers or the gate is unavailable; default: 4 */
   maxAttempts?: number | undefined;
@@ -78,7 +79,8 @@ export function openHttp(options: HttpOptions): Http {
     sleep = pause,
   } = options;
   // looked up for each request, because a page or test may replace it
-  const fetch: typeof globalThis.fetch = options.fetch ?? ((...request) => globalThis.fetch(...request));
+  const proxy = options.fetch ? undefined : findProxy(url);
+  const fetch = options.fetch ?? proxy?.fetch ?? ((...request: Parameters<typeof globalThis.fetch>) => globalThis.fetch(...request));
   let clockOffsetMs = 0;
   const freeAtMs = new Map<string, number>();
   const limitsOf = new Map<string, string[]>();
@@ -122,7 +124,7 @@ export function openHttp(options: HttpOptions): Http {
       };
     } catch (cause) {
       signal?.throwIfAborted();
-      throw new Unreachable(url, cause);
+      throw new Unreachable(url, cause, proxy?.name);
     }
   }
 

@@ -312,6 +312,14 @@ const checks: Record<string, ((table: Table) => void) | string> = {
   'request | reads | writes | new items | signatures | kB | kB, compressed | what bounds it': 'test/e2e/anonymous-costs.check.ts',
   'attack | defence | test': 'test/e2e/anonymous-costs.check.ts',
   'planted bug | tries until it was caught': 'test/world/explore.test.ts',
+  'environment variable | meaning': (table) => {
+    const help: string[] = [];
+    createProgram()
+      .configureOutput({ writeOut: (text) => help.push(text) })
+      .outputHelp();
+    const names = table.rows.flatMap(([cell = '']) => codeIn(cell));
+    expect(names.filter((name) => !help.join('').split(/\W+/).includes(name))).toEqual([]);
+  },
   'way | if | the host': 'test/e2e/mcp-approvals.check.ts',
   'alarm | what to do': 'test/lib/template.check.ts',
   'claim of a receipt | meaning': (table) => expect(firstCells(table).flatMap(codeIn)).toEqual(Object.keys(receiptClaims.shape)),

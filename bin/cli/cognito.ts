@@ -1,5 +1,7 @@
 import { CognitoIdentityProvider, type InitiateAuthCommandOutput } from '@aws-sdk/client-cognito-identity-provider';
+import { throughProxy } from '../../client/proxy.ts';
 import { CliFailure } from '../../registry/failure.ts';
+import { awsAgents } from '../aws-agents.ts';
 
 export interface Identity {
   region: string;
@@ -32,6 +34,7 @@ const open = ({ region, endpoint }: Identity) =>
     // keeps the SDK from looking for AWS credentials, which these unsigned calls do not need
     credentials: { accessKeyId: 'none', secretAccessKey: 'none' },
     maxAttempts: 3,
+    requestHandler: awsAgents,
   });
 
 /** @throws CliFailure `credentials` if Cognito refuses */
@@ -113,8 +116,8 @@ async function explain<T>({ endpoint, region }: Identity, work: () => Promise<T>
     if (error instanceof CliFailure) throw error;
     const known = error instanceof Error ? complaints[error.name] : undefined;
     if (known !== undefined) throw new CliFailure('credentials', known, { cause: error });
-    throw new CliFailure('unreachable', `The user pool at ${endpoint ?? `Cognito in ${region}`} did not respond as expected.`, {
-      cause: error,
-    });
+    const through = throughProxy(endpoint ?? 'https://amazonaws.com');
+    const message = `The user pool at ${endpoint ?? `Cognito in ${region}`} did not respond as expected${through}.`;
+    throw new CliFailure('unreachable', message, { cause: error });
   }
 }

@@ -25,7 +25,7 @@ Exit codes: 0 success, 1 refused or failed, 2 the registry or policy differs fro
 4 not signed in or not an admin, 5 the gate is unreachable, 130 interrupted.
 
 Environment variables: INTENT_GATE_URL address of the gate, INTENT_GATE_TOKEN admin token used instead of a login,
-INTENT_GATE_HOME folder for tokens and keys, NO_COLOR disables colour.`;
+INTENT_GATE_HOME folder for tokens and keys, HTTPS_PROXY, HTTP_PROXY and NO_PROXY the proxy, NO_COLOR disables colour.`;
 
 export function createProgram() {
   const program = new Command('intent-gate')

@@ -1,5 +1,6 @@
 import { type AccountProblem, findConcurrencyProblem, findLogRoleProblem } from '../../functions/core/deployment/account-limits.ts';
 import { type Settings, totalReserved } from '../../lib/settings.ts';
+import { throughAwsProxy } from '../aws-agents.ts';
 
 export interface Findings {
   nodeVersion: string;
@@ -76,7 +77,7 @@ const examinations: Record<string, (findings: Findings) => Verdict | Verdict[] |
       known: passed('accepted'),
       'no credentials': failed('not found', signIn),
       refused: failed('AWS rejects them; they may have expired', signIn),
-      unreachable: failed('AWS cannot be reached', 'check the network and HTTPS_PROXY, then run the doctor again'),
+      unreachable: failed(`AWS cannot be reached${throughAwsProxy()}`, 'check the network and HTTPS_PROXY, then run the doctor again'),
     })[account.state],
 
   bootstrap({ account, region = '<region>' }) {

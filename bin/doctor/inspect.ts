@@ -2,9 +2,11 @@ import { existsSync, readFileSync } from 'node:fs';
 import { APIGatewayClient, GetAccountCommand } from '@aws-sdk/client-api-gateway';
 import { GetAccountSettingsCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { ListBucketsCommand, S3Client } from '@aws-sdk/client-s3';
-import { awsDomain, openSignedRequests } from '../../functions/core/signed-request.ts';
+import { openHttp } from '../../client/http.ts';
+import { awsDomain, openRequestSigner } from '../../functions/core/signed-request.ts';
 import { readPolicy, readTryPolicy } from '../../lib/policy.ts';
 import { describeUnknown, readSettings, requireDeployable, type Settings, SettingsError, stackNameOf } from '../../lib/settings.ts';
+import { awsAgents } from '../aws-agents.ts';
 import { readOutputs } from '../outputs.ts';
 import { examineAdopted } from './adopted.ts';
 import type { AccountFindings, Findings } from './examine.ts';
@@ -28,7 +30,7 @@ export function findSettings(given: Record<string, string>): Settings | string {
   }
 }
 
-const clientOptions = { maxAttempts: 2, requestHandler: { connectionTimeout: 3_000, requestTimeout: 5_000 } };
+const clientOptions = { maxAttempts: 2, requestHandler: { ...awsAgents, connectionTimeout: 3_000, requestTimeout: 5_000 } };
 
 async function ask<T>(question: Promise<T>): Promise<T | 'unknown'> {
   try {
@@ -43,10 +45,11 @@ async function ask<T>(question: Promise<T>): Promise<T | 'unknown'> {
 async function findStack(client: S3Client, region: string, stage: string): Promise<'present' | 'absent' | 'unknown'> {
   const query = new URLSearchParams({ Action: 'DescribeStacks', Version: '2010-05-15', StackName: stackNameOf(stage) });
   const url = new URL(`${process.env.AWS_ENDPOINT_URL ?? `https://cloudformation.${region}.${awsDomain(region)}`}/?${query}`);
-  const signing = { service: 'cloudformation', region, credentials: client.config.credentials };
-  const { status, body } = await openSignedRequests(5_000, signing)({ method: 'GET', url, headers: {}, body: '' });
-  if (status !== 200) return body.includes('does not exist') ? 'absent' : 'unknown';
-  return /<StackStatus>(ROLLBACK_|CREATE_FAILED|REVIEW_IN_PROGRESS|DELETE_)/.test(body) ? 'absent' : 'present';
+  const sign = openRequestSigner({ service: 'cloudformation', region, credentials: client.config.credentials });
+  const headers = { ...(await sign({ method: 'GET', url, headers: {}, body: '' })), Accept: 'text/xml' };
+  const { status, text } = await openHttp({ url: url.origin, timeoutMs: 5_000 }).exchange('GET', url.pathname + url.search, { headers });
+  if (status !== 200) return text.includes('does not exist') ? 'absent' : 'unknown';
+  return /<StackStatus>(ROLLBACK_|CREATE_FAILED|REVIEW_IN_PROGRESS|DELETE_)/.test(text) ? 'absent' : 'present';
 }
 
 /** Examines the account. It is bootstrapped if a bucket with a known name exists. */

@@ -1,3 +1,5 @@
+import { findProxy, throughProxy } from '../../client/proxy.ts';
+import { CallFailed } from '../../functions/core/relay/call-failure.ts';
 import { DialError, dial, resolveBySystem } from '../../functions/core/relay/dial.ts';
 import { checkOrigin, type EgressRules } from '../../functions/core/relay/egress.ts';
 import { openHttpClient } from '../../functions/core/relay/http-client.ts';
@@ -16,6 +18,22 @@ const complaints: Record<DialError['failure'], string> = {
 
 export function openFetcher(rules: EgressRules) {
   const client = openHttpClient((target) => dial(target, { rules, resolve: resolveBySystem, connectTimeoutMs }), maxBytes);
+
+  /** Through a proxy, which resolves the name itself, if the environment names one. */
+  async function send({ href }: URL, headers: Record<string, string>, signal: AbortSignal) {
+    const proxy = findProxy(href);
+    if (proxy === undefined) return client.send({ method: 'GET', url: new URL(href), headers, signal });
+    const response = await proxy.fetch(href, { headers, signal });
+    const chunks: Uint8Array[] = [];
+    let bytes = 0;
+    for await (const chunk of response.body ?? []) {
+      bytes += chunk.length;
+      if (bytes > maxBytes) throw new CallFailed('answer_too_large');
+      chunks.push(chunk);
+    }
+    return { status: response.status, headers: Object.fromEntries(response.headers), body: Buffer.concat(chunks) };
+  }
+
   return {
     /** Fetches a file under the rules for calls: https, public addresses checked when connecting, no redirects. */
     async fetch(address: string): Promise<Uint8Array> {
@@ -23,12 +41,8 @@ export function openFetcher(rules: EgressRules) {
       const problems = url === null ? ['must be an absolute URL'] : checkOrigin(originOf(address), rules);
       if (url === null || problems.length > 0) throw usageFailure(`The address of the document ${problems.join(', ')}.`);
       try {
-        const { status, headers, body } = await client.send({
-          method: 'GET',
-          url,
-          headers: { accept: 'application/json, application/yaml, */*;q=0.1', 'accept-encoding': 'identity', 'user-agent': 'intent-gate' },
-          signal: AbortSignal.timeout(deadlineMs),
-        });
+        const accepted = { accept: 'application/json, application/yaml, */*;q=0.1', 'accept-encoding': 'identity' };
+        const { status, headers, body } = await send(url, { ...accepted, 'user-agent': 'intent-gate' }, AbortSignal.timeout(deadlineMs));
         if (status === 200) return body;
         const { location } = headers;
         const hint =
@@ -37,7 +51,7 @@ export function openFetcher(rules: EgressRules) {
       } catch (error) {
         if (error instanceof CliFailure) throw error;
         const reason = error instanceof DialError ? complaints[error.failure] : 'the connection broke, took too long or sent too much';
-        throw new CliFailure('failure', `The document was not fetched: ${reason}.`, { cause: error });
+        throw new CliFailure('failure', `The document was not fetched${throughProxy(address)}: ${reason}.`, { cause: error });
       }
     },
     close: client.close,

@@ -115,8 +115,9 @@ class Deferred(IntentGateError):
 class Unreachable(IntentGateError):
     """Nothing answered. An execution may have taken effect; it can be repeated safely with the same idempotency_key."""
 
-    def __init__(self, url: str) -> None:
-        super().__init__("UNREACHABLE", f"Nothing answers at {url}. Check the address, and whether the gate is running.")
+    def __init__(self, url: str, proxy: Optional[str] = None) -> None:
+        through, also = ("", "") if proxy is None else (f" through the proxy {proxy}", " the proxy,")
+        super().__init__("UNREACHABLE", f"Nothing answers at {url}{through}. Check the address,{also} and whether the gate is running.")
 
 
 class UnexpectedAnswer(IntentGateError):

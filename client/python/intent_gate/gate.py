@@ -19,7 +19,7 @@ from .answers import Answer, ExecutionState, FullIntent, IntentPage, Policy
 from .canonical import AsWritten, canonical_digest
 from .errors import Deferred, IntentGateError, PolicyDeclined, RateLimited, Unreachable, UnexpectedAnswer
 from .keys import Key
-from .wire import life_seconds, opener, pause, read_address, read_answer, read_error, read_limits, refusal_of, require_policy_of, write_json
+from .wire import life_seconds, opener, pause, proxy_of, read_address, read_answer, read_error, read_limits, refusal_of, require_policy_of, write_json
 
 OnPolicy = Callable[[Policy, List[str]], bool]
 
@@ -317,7 +317,7 @@ class IntentGate:
                     status, fields, text = response.code, response.headers, response.read()
             except (OSError, http.client.HTTPException) as cause:
                 failures += 1
-                unreachable = Unreachable(self._url)
+                unreachable = Unreachable(self._url, proxy_of(self._url))
                 if failures >= self._max_attempts:
                     raise unreachable from cause
                 wait(pause(failures), unreachable)

@@ -28,7 +28,26 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 #: http leads to this machine only, so it needs no proxy, which would read the tokens
 _proxies = {scheme: address for scheme, address in urllib.request.getproxies().items() if scheme != "http"}
 
-opener = urllib.request.build_opener(_NoRedirects, urllib.request.ProxyHandler(_proxies))
+
+def _is_loopback(host: str) -> bool:
+    return re.fullmatch(r"localhost|127\.\d+\.\d+\.\d+|::1", host) is not None
+
+
+def proxy_of(address: str) -> Optional[str]:
+    """The proxy for an address, without user information. This machine is never reached through one."""
+    parts = urllib.parse.urlsplit(address)
+    host, proxy = parts.hostname or "", _proxies.get(parts.scheme)
+    if proxy is None or _is_loopback(host) or urllib.request.proxy_bypass(parts.netloc):
+        return None
+    return urllib.parse.urlsplit(proxy if "://" in proxy else f"http://{proxy}").netloc.rpartition("@")[2]
+
+
+class _Proxies(urllib.request.ProxyHandler):
+    def proxy_open(self, req: urllib.request.Request, proxy: str, type: str) -> Any:
+        return super().proxy_open(req, proxy, type) if proxy_of(req.full_url) else None
+
+
+opener = urllib.request.build_opener(_NoRedirects, _Proxies(_proxies))
 
 
 def read_address(text: str) -> str:
@@ -37,7 +56,7 @@ def read_address(text: str) -> str:
     host = parts.hostname or ""
     if parts.scheme not in ("http", "https") or host == "" or "@" in parts.netloc:
         raise ValueError("the address of the gate must be an http or https URL without user information")
-    if parts.scheme == "http" and not re.fullmatch(r"localhost|127\.\d+\.\d+\.\d+|::1", host):
+    if parts.scheme == "http" and not _is_loopback(host):
         raise ValueError("the address of the gate must begin with https://; tokens may be sent over http only to this machine")
     return urllib.parse.urlunsplit((parts.scheme, parts.netloc.lower(), parts.path, "", "")).rstrip("/")
 

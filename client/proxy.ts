@@ -1,0 +1,90 @@
+import { isLoopbackHost } from './address.ts';
+
+/** A proxy that the environment names. */
+export interface Proxy {
+  /** for messages, without user information */
+  name: string;
+  /** as the global one, which uses no proxy in Node; follows no redirects */
+  fetch(address: string, init: RequestInit): Promise<Response>;
+}
+
+/** What is used of Node, whose types are unknown in browsers. */
+interface Message {
+  statusCode: number;
+  headersDistinct: Record<string, string[]>;
+  resume(): void;
+}
+interface Request {
+  on(event: 'error', listener: (error: Error) => void): Request;
+  end(body: unknown): void;
+}
+interface HttpModule {
+  Agent: new (options: object) => object;
+  request(address: string, options: object, onResponse: (message: Message) => void): Request;
+}
+
+interface NodeProcess {
+  env: Record<string, string | undefined>;
+  allowedNodeEnvironmentFlags: ReadonlySet<string>;
+  getBuiltinModule(name: string): HttpModule;
+}
+
+const { process: node } = globalThis as { process?: NodeProcess };
+
+/**
+ * The proxy for an address, from `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`; lower case takes precedence, as in curl. A host in `NO_PROXY` stands for its
+ * subdomains too. This machine is never reached through a proxy.
+ * @returns undefined also in browsers, and in Node before 22.21 and 24.5, which cannot use proxies
+ */
+export function findProxy(address: string, env = node?.env ?? {}): Proxy | undefined {
+  if (!node?.allowedNodeEnvironmentFlags?.has('--use-env-proxy')) return undefined;
+  const { protocol, hostname, host } = new URL(address);
+  const variable = (protocol === 'https:' ? ['https_proxy', 'HTTPS_PROXY'] : ['http_proxy', 'HTTP_PROXY']).find((name) => env[name]);
+  if (variable === undefined || isLoopbackHost(hostname) || isExcluded([host, hostname], env.no_proxy || env.NO_PROXY || ''))
+    return undefined;
+  const url = URL.parse(withScheme(env[variable] ?? ''));
+  if (url !== null && /^https?:$/.test(url.protocol))
+    return {
+      name: `the proxy ${url.host} (${variable})`,
+      fetch: openFetch(node.getBuiltinModule(`node:${protocol.slice(0, -1)}`), url.href),
+    };
+  const name = `the proxy in ${variable}, which must be an address such as http://proxy.example:3128`;
+  return { name, fetch: () => Promise.reject(new TypeError('unsupported proxy')) };
+}
+
+/** A proxy may be named without a scheme, as in curl. */
+export const withScheme = (proxy: string): string => (proxy === '' || proxy.includes('://') ? proxy : `http://${proxy}`);
+
+/** For messages: empty unless the address is reached through a proxy. */
+export function throughProxy(address: string): string {
+  const proxy = findProxy(address);
+  return proxy === undefined ? '' : ` through ${proxy.name}`;
+}
+
+const isExcluded = (hosts: readonly string[], list: string): boolean =>
+  list
+    .toLowerCase()
+    .split(/[\s,]+/)
+    .map((entry) => entry.replace(/^\*?\./, ''))
+    .some(
+      (entry) =>
+        entry === '*' ||
+        (entry !== '' && hosts.some((host) => `.${host.replace(/[[\]]/g, '')}`.endsWith(`.${entry.replace(/[[\]]/g, '')}`))),
+    );
+
+function openFetch({ request, Agent }: HttpModule, proxy: string): Proxy['fetch'] {
+  const agent = new Agent({ keepAlive: true, proxyEnv: { http_proxy: proxy, https_proxy: proxy } });
+  const streams = ReadableStream as unknown as { from(source: object): ReadableStream };
+  return (address, { method, headers, body, signal }) =>
+    new Promise((resolve, reject) => {
+      request(address, { agent, method, headers, ...(signal && { signal }) }, (message) => {
+        const { statusCode: status, headersDistinct } = message;
+        const isEmpty = [204, 205, 304].includes(status);
+        if (isEmpty) message.resume();
+        const fields = Object.entries(headersDistinct).flatMap(([name, values]) => values.map((value): [string, string] => [name, value]));
+        resolve(new Response(isEmpty ? null : streams.from(message), { status, headers: fields }));
+      })
+        .on('error', reject)
+        .end(body);
+    });
+}
