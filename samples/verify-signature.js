@@ -1,6 +1,6 @@
 import { createHash, createPublicKey, verify } from 'node:crypto';
 
-const required = ['@method', '@authority', '@target-uri', 'signature-agent', 'agent-id', 'agent-key', 'intent-uid', 'execution-id'];
+const required = ['@method', '@authority', '@target-uri', 'agent-id', 'agent-key', 'intent-uid', 'execution-id'];
 
 /**
  * Whether the gate at `gate`, such as https://gate.example, has signed a request, and the signature is still valid. Remember each `nonce` until it
@@ -10,16 +10,19 @@ const required = ['@method', '@authority', '@target-uri', 'signature-agent', 'ag
 export function isSigned({ method, url, headers, body }, { gate, keys }) {
   const [, parameters = '', listed = ''] = /^gate=(\(([^)]*)\);.*)$/.exec(headers['signature-input']) ?? [];
   const [, signature = ''] = /^gate=:(.+):$/.exec(headers.signature) ?? [];
-  const names = [...listed.matchAll(/"([^"]+)"/g)].map(([, name]) => name);
+  const covered = listed.split(' ');
   const read = (name) => new RegExp(`;${name}=(?:"([^"]*)"|(\\d+))`).exec(parameters)?.slice(1).find(Boolean);
   const jwk = keys.find(({ kid }) => kid === read('keyid'));
   const nowSeconds = Date.now() / 1000;
   const isCurrent = Number(read('created')) <= nowSeconds && nowSeconds <= Number(read('expires'));
-  const isComplete = [...required, ...(body.length > 0 ? ['content-digest'] : [])].every((name) => names.includes(name));
-  const isOurs = headers['signature-agent'] === `"${gate}"` && read('tag') === 'web-bot-auth';
+  const agent = '"signature-agent";key="gate"';
+  const needed = [...required, ...(body.length > 0 ? ['content-digest'] : [])].map((name) => `"${name}"`);
+  const isComplete = [...needed, agent].every((identifier) => covered.includes(identifier));
+  const isOurs = headers['signature-agent'] === `gate="${gate}"` && read('tag') === 'web-bot-auth';
   const digest = `sha-256=:${createHash('sha256').update(body).digest('base64')}:`;
   if (!jwk || !isCurrent || !isComplete || !isOurs || (body.length > 0 && headers['content-digest'] !== digest)) return false;
   const values = { ...headers, '@method': method, '@authority': new URL(url).host, '@target-uri': url };
-  const base = [...names.map((name) => `"${name}": ${values[name]}`), `"@signature-params": ${parameters}`].join('\n');
+  const valueFor = (identifier) => (identifier === agent ? `"${gate}"` : values[identifier.slice(1, -1)]);
+  const base = [...covered.map((identifier) => `${identifier}: ${valueFor(identifier)}`), `"@signature-params": ${parameters}`].join('\n');
   return verify(undefined, Buffer.from(base), createPublicKey({ key: jwk, format: 'jwk' }), Buffer.from(signature, 'base64'));
 }

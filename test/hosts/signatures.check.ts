@@ -1,27 +1,15 @@
 import { execFile } from 'node:child_process';
 import { createPublicKey, randomUUID, verify as verifyBytes } from 'node:crypto';
-import { copyFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { bodyOf, startApi } from '../e2e/api.ts';
-import { makeFolder } from '../support/folder.ts';
-import { notTested } from '../support/not-tested.ts';
 import { installTools } from '../support/python.ts';
 import { startUpstream } from '../support/upstream.ts';
 
 // Verifiers that nobody here wrote check the calls that a running gate makes.
 
 const directoryPath = '/.well-known/http-message-signatures-directory';
-const python = await installTools(['http-message-signatures'], 'http-message-signatures is not tested');
-// a folder of its own, because another check installs into test/hosts at the same time
-const folder = makeFolder();
-for (const file of ['package.json', 'package-lock.json']) copyFileSync(join('test/hosts', file), join(folder, file));
-const hasNpm = await promisify(execFile)('npm', ['ci', '--prefix', folder, '--ignore-scripts', '--no-audit', '--no-fund']).then(
-  () => true,
-  (error) => notTested('web-bot-auth', error) ?? false,
-);
+const python = await installTools(['regent-httpsig==0.7.3'], 'regent-httpsig is not tested');
 
 const api = await startApi();
 const upstream = await startUpstream((_, response) => response.setHeader('Content-Type', 'application/json').end('{}'));
@@ -52,43 +40,24 @@ beforeAll(async () => {
 }, 150_000);
 const replayed = () => sent.map((request) => ({ ...request, url: request.url.replace('/places', '/payments') }));
 
-(hasNpm ? test : test.skip)('web-bot-auth of Cloudflare accepts every call, and none on another path', async () => {
-  const [{ verify, jwkToKeyID, helpers }, { verifierFromJWK }] = await Promise.all(
-    ['index', 'crypto'].map((name) => import(`${folder}/node_modules/web-bot-auth/dist/${name}.mjs`)),
-  );
-  for (const key of keys) expect(await jwkToKeyID(key, helpers.WEBCRYPTO_SHA256, helpers.BASE64URL_DECODE)).toBe(key.kid);
-  const verifier = await verifierFromJWK(keys[0]);
-  for (const request of sent) expect(await verify(request, verifier)).toBeUndefined();
-  for (const request of replayed()) await expect(verify(request, verifier)).rejects.toThrow('invalid signature');
-  const other = await verifierFromJWK(keys[1]);
-  for (const request of sent) await expect(verify(request, other)).rejects.toThrow('invalid signature');
-});
-
-(python ? test : test.skip)('http-message-signatures accepts every call, and none on another path', async () => {
-  const child = execFile(python ?? '', ['test/hosts/signatures.py']);
-  child.stdin?.end(JSON.stringify([...sent, ...replayed()].map((request) => ({ ...request, keys }))));
-  const verdicts = JSON.parse(
-    await text(
-      child.stdout ??
-        (() => {
-          throw new Error('no output');
-        })(),
-    ),
-  );
-  const covered = [
-    '@authority',
-    '@method',
-    '@target-uri',
-    'agent-id',
-    'agent-key',
-    'execution-id',
-    'idempotency-key',
-    'intent-uid',
-    'signature-agent',
-  ];
-  const withBody = [...covered, 'content-digest', 'content-type'].sort();
-  expect(verdicts).toEqual([covered, withBody, covered, ...sent.map(() => 'InvalidSignature')]);
-});
+(python ? test : test.skip)(
+  'regent-httpsig fetches the directory and accepts every call, but none on another path or for another gate',
+  async () => {
+    const child = execFile(python ?? '', ['test/hosts/signatures.py']);
+    const stolen = sent.map(({ headers, ...request }) => {
+      const [gate, elsewhere] = [api.stack.base_url, api.stack.base_url.replace('127.0.0.1', 'localhost')];
+      return { ...request, headers: { ...headers, 'signature-agent': String(headers['signature-agent']).replace(gate, elsewhere) } };
+    });
+    child.stdin?.end(JSON.stringify([...sent, ...replayed(), ...stolen]));
+    if (child.stdout === null) throw new Error('no output');
+    const verdicts = JSON.parse(await text(child.stdout));
+    const fields = ['agent-id', 'agent-key', 'execution-id', 'idempotency-key', 'intent-uid', 'signature-agent'];
+    const covered = ['@authority', '@method', '@target-uri', ...fields];
+    const withBody = [...covered, 'content-digest', 'content-type'].sort();
+    const of = (names: string[]) => ({ agent: api.stack.base_url, covered: names });
+    expect(verdicts).toEqual([of(covered), of(withBody), of(covered), ...[...sent, ...sent].map(() => null)]);
+  },
+);
 
 test('each key of the directory has signed it for this host', async () => {
   const { headers } = await api.call('GET', directoryPath);

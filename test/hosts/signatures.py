@@ -1,29 +1,23 @@
-"""Verifies signed requests with http-message-signatures: reads [{keys, method, url, headers}] on stdin, writes a list of verdicts."""
+"""Verifies signed requests with regent-httpsig: reads [{method, url, headers}] on stdin, writes what each valid signature covers."""
 
-import base64
+import asyncio
 import json
 import sys
-from types import SimpleNamespace
 
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-from http_message_signatures import HTTPMessageVerifier, HTTPSignatureKeyResolver, algorithms
+from regent_httpsig import HttpsigConfig, HttpsigVerifier, parse_signature_input
 
 
-def read(request):
-    keys = {
-        key["kid"]: Ed25519PublicKey.from_public_bytes(base64.urlsafe_b64decode(key["x"] + "=")) for key in request["keys"]
-    }
+async def verify(requests):
+    verifier = HttpsigVerifier(HttpsigConfig(insecure_hosts=frozenset({"127.0.0.1", "localhost"})))
 
-    class Keys(HTTPSignatureKeyResolver):
-        def resolve_public_key(self, key_id):
-            return keys[key_id]
+    async def judge(request):
+        verified = await verifier.verify(request["method"], request["url"], request["headers"])
+        if verified is None:
+            return None
+        covered, _ = parse_signature_input(request["headers"]["signature-input"])[verified.label]
+        return {"agent": verified.agent, "covered": sorted(covered)}
 
-    verifier = HTTPMessageVerifier(signature_algorithm=algorithms.ED25519, key_resolver=Keys())
-    try:
-        (result,) = verifier.verify(SimpleNamespace(**{name: request[name] for name in ("method", "url", "headers")}))
-        return sorted(name.strip('"') for name in result.covered_components if name != '"@signature-params"')
-    except Exception as error:
-        return type(error).__name__
+    return [await judge(request) for request in requests]
 
 
-print(json.dumps([read(request) for request in json.load(sys.stdin)]))
+print(json.dumps(asyncio.run(verify(json.load(sys.stdin)))))

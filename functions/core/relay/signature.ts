@@ -12,8 +12,14 @@ export const directoryMediaType = 'application/http-message-signatures-directory
 
 /** Header fields that a signature covers if the call has them. */
 const coveredFields = [
-  ...['content-digest', 'content-type', 'idempotency-key', 'agent-id', 'agent-key', 'agent-domain', 'intent-uid', 'execution-id'],
-  'signature-agent',
+  'content-digest',
+  'content-type',
+  'idempotency-key',
+  'agent-id',
+  'agent-key',
+  'agent-domain',
+  'intent-uid',
+  'execution-id',
 ];
 
 interface Components {
@@ -45,18 +51,20 @@ export interface SignedCall {
 
 /**
  * The header fields that authenticate a call: an HTTP Message Signature (RFC 9421) in the profile of Web Bot Auth
- * (draft-meunier-web-bot-auth-architecture), and the body digest that it covers (RFC 9530).
+ * (draft-ietf-webbotauth-httpsig-protocol), and the body digest that it covers (RFC 9530).
  */
 export function signCall({ method, url, body, fields, baseUrl }: SignedCall, key: CallKey, nowMs = Date.now()): Record<string, string> {
   const digest = body === undefined ? {} : { 'content-digest': `sha-256=:${hash('sha256', body, 'base64')}:` };
-  const own: Record<string, string> = { ...digest, 'signature-agent': `"${baseUrl}"` };
-  const all = { ...fields, ...own };
+  // the member of the dictionary has the label of the signature that covers it
+  const agent = `"${baseUrl}"`;
+  const all: Record<string, string> = { ...fields, ...digest };
   const values = [
-    ...[['@method', method] as const, ['@authority', url.host] as const, ['@target-uri', url.href] as const],
-    ...coveredFields.flatMap((name) => (all[name] === undefined ? [] : [[name, all[name]] as const])),
-  ].map(([name, value]) => [`"${name}"`, value] as const);
+    ...[['"@method"', method] as const, ['"@authority"', url.host] as const, ['"@target-uri"', url.href] as const],
+    ...coveredFields.flatMap((name) => (all[name] === undefined ? [] : [[`"${name}"`, all[name]] as const])),
+    ['"signature-agent";key="gate"', agent] as const,
+  ];
   const { input, signature } = signComponents({ values, tag: 'web-bot-auth', nowMs }, key);
-  return { ...own, 'signature-input': `gate=${input}`, signature: `gate=${signature}` };
+  return { ...digest, 'signature-agent': `gate=${agent}`, 'signature-input': `gate=${input}`, signature: `gate=${signature}` };
 }
 
 /** Signs the key directory for this host with each of its keys (draft-meunier-http-message-signatures-directory section 5.2). */

@@ -105,7 +105,7 @@ describe('a call', () => {
           'intent-uid': 'world.example:get-country:v1',
           'idempotency-key': 'key-1',
           'content-digest': expect.any(String),
-          'signature-agent': '"https://gate.example"',
+          'signature-agent': 'gate="https://gate.example"',
           'signature-input': expect.any(String),
           signature: expect.any(String),
         },

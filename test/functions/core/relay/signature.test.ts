@@ -72,7 +72,11 @@ describe('the code that the documentation gives to upstreams', () => {
       ['another intent', withHeader('intent-uid', 'world.example:get-country:v2')],
       ['another execution', withHeader('execution-id', 'execution-2')],
       ['another idempotency key', withHeader('idempotency-key', 'once more')],
-      ['another gate', withHeader('signature-agent', '"https://other.example"')],
+      ['another gate', withHeader('signature-agent', 'gate="https://other.example"')],
+      ['another gate for another signature', withHeader('signature-agent', `gate="${baseUrl}", other="https://other.example"`)],
+      ['a gate that is no member', withHeader('signature-agent', `"${baseUrl}"`)],
+      ['a gate without its key', withHeader('signature-input', input.replace(';key="gate"', ''))],
+      ['a gate that is not covered', withHeader('signature-input', input.replace(' "signature-agent";key="gate"', ''))],
       ['no signature', withHeader('signature', undefined)],
       ['another signature', withHeader('signature', `gate=:${Buffer.alloc(64).toString('base64')}:`)],
       ['no input', withHeader('signature-input', undefined)],
@@ -101,11 +105,11 @@ test('a call and the directory have the fields of the profile', async () => {
   const { keyid } = await callKeys.signing();
   const times = 'created=\\d{10};expires=\\d{10};nonce="[A-Za-z0-9+/]{86}=="';
   const fields =
-    '"@method" "@authority" "@target-uri" "content-digest" "content-type" "idempotency-key" "agent-id" "agent-key" "intent-uid" "execution-id" "signature-agent"';
+    '"@method" "@authority" "@target-uri" "content-digest" "content-type" "idempotency-key" "agent-id" "agent-key" "intent-uid" "execution-id" "signature-agent";key="gate"';
   expect(headers['signature-input']).toMatch(
     new RegExp(`^gate=\\(${fields}\\);${times};keyid="${keyid}";alg="ed25519";tag="web-bot-auth"$`),
   );
-  expect(headers['signature-agent']).toBe(`"${baseUrl}"`);
+  expect(headers['signature-agent']).toBe(`gate="${baseUrl}"`);
   const answer = await directory();
   expect(answer).toMatchObject({
     status: 200,
