@@ -23,6 +23,7 @@ export const authorizationServer = z
     revocation_endpoint: z.url(),
     revocation_endpoint_auth_methods_supported: z.array(z.literal('none')),
     jwks_uri: z.url(),
+    scopes_supported: z.array(z.literal('offline_access')),
     response_types_supported: z.array(z.literal('code')),
     response_modes_supported: z.array(z.literal('query')),
     grant_types_supported: z.array(z.enum(['authorization_code', 'refresh_token'])),
@@ -65,8 +66,8 @@ export const authorizationParameters = z.object({
   redirect_uri: text(2_048).describe('one of the redirect URIs that the client has registered'),
   code_challenge: text(128).optional().describe('SHA-256 of a code_verifier, in base64url'),
   code_challenge_method: text(20).optional().describe('`S256`'),
-  resource: text(2_048).optional().describe('the address of the gate, or of its `/mcp`'),
-  state: text(1_024).optional().describe('returned with the response'),
+  resource: text(2_048).optional().describe('the address of the gate, of its `/mcp` or of its `/mcp/sign-in`; default: the gate'),
+  state: text(4_096).optional().describe('returned with the response'),
   prompt: text(100).optional().describe('`none` to renew without asking, if the policy has been accepted and is unchanged'),
 });
 
@@ -83,7 +84,7 @@ export const tokenForm = z.object({
   client_id: text(maxClientIdLength),
   redirect_uri: text(2_048).optional().describe('if given, as in the authorization request'),
   code_verifier: z.string().regex(/^[A-Za-z0-9._~-]{43,128}$/, 'must be 43 to 128 letters, digits or any of - . _ ~'),
-  resource: text(2_048).describe('as in the authorization request'),
+  resource: text(2_048).optional().describe('if given, as in the authorization request'),
 });
 
 /** RFC 6749 section 6. */

@@ -104,7 +104,7 @@ export const signIn = {
     further: [{ path: '/oauth/revoke' }],
     summary: 'Exchange a code, renew or revoke',
     description:
-      'Accepts a code once, and each refresh token once; reuse revokes the family of the token. The access token is a PAT. `/oauth/revoke` revokes a refresh token (RFC 7009); a PAT works until it expires.',
+      'Accepts a code once, and each refresh token once: repeated within a minute, it gets the same successor; later reuse revokes its family. The access token is a PAT. `/oauth/revoke` revokes a refresh token (RFC 7009); a PAT works until it expires.',
     credential: 'none',
     body: z.union([tokenForm, refreshForm, revocationForm]),
     bodyType: form,

@@ -140,7 +140,7 @@ describe.each<[string, StackDescription, () => Parameters<typeof openProvider>[0
       token_type: 'Bearer',
       expires_in: 3_600,
       refresh_token: expect.stringMatching(/^[\w-]{43}\.[\w-]{43}$/),
-      scope: '*:*:*:execute',
+      scope: '*:*:*:execute offline_access',
       issuer: `${stack.base_url}/oauth`,
     });
     const executed = await client.callTool({ name: 'execute_intent', arguments: country });

@@ -51,7 +51,7 @@ const formOf = (code: string, changes: Record<string, string | null> = {}): stri
     client_id: grant.clientId,
     redirect_uri: grant.redirectUri,
     code_verifier: verifier,
-    resource: grant.resource,
+    resource: grant.resource ?? null,
     ...changes,
   })
     .flatMap(([name, value]) => (value === null ? [] : [`${name}=${encodeURIComponent(value)}`]))
@@ -89,7 +89,7 @@ test('the token is a PAT of the policy in force, with person and client in place
     token_type: 'Bearer',
     expires_in: 3_600,
     refresh_token: expect.stringMatching(/^[\w-]{43}\.[\w-]{43}$/),
-    scope: '*:*:*:execute',
+    scope: '*:*:*:execute offline_access',
   });
   expect(answer.headers).toMatchObject({ 'Cache-Control': 'no-store', Pragma: 'no-cache' });
   expect(personPatClaims.parse(claims)).toEqual({
@@ -125,6 +125,35 @@ test('a code without its code_verifier cannot end the refresh tokens', async () 
   expect((await renew(body.refresh_token)).status).toBe(200);
 });
 
+describe('a resource may be named in both requests, in one or in none', () => {
+  const gateItself = [baseUrl, `${baseUrl}/`, `${baseUrl}/mcp`, `${baseUrl}/mcp/sign-in`];
+  const cases: [authorization: string | undefined, token: string | null, later: string | undefined][] = [
+    ...gateItself.map((name): (typeof cases)[number] => [name, name, name]),
+    ...gateItself.map((name): (typeof cases)[number] => [name, null, undefined]),
+    ...gateItself.map((name): (typeof cases)[number] => [undefined, name, name]),
+    ...gateItself.map((name): (typeof cases)[number] => [undefined, null, name]),
+    [undefined, null, undefined],
+    [undefined, '', ''],
+  ];
+  test.each(cases)('%s, then %s, and %s when it is renewed', async (authorization, token, later) => {
+    grant = { ...grant, resource: authorization };
+    const answer = await send(formOf(await keepCode(), { resource: token }));
+    expect(await claimsOf(answer)).toMatchObject({ aud: baseUrl });
+    const renewed = await renew(answer.body.refresh_token, later === undefined ? {} : { resource: later });
+    expect(await claimsOf(renewed)).toMatchObject({ aud: baseUrl });
+  });
+
+  test('another is refused, although the authorization request named none', async () => {
+    grant = { ...grant, resource: undefined };
+    const code = await keepCode();
+    const wrong = { resource: 'https://other.example/mcp' };
+    expect(refusalOf(await send(formOf(code, wrong)))).toEqual([400, 'invalid_target']);
+    const { refresh_token } = (await send(formOf(code, { resource: null }))).body;
+    expect(refusalOf(await renew(refresh_token, wrong))).toEqual([400, 'invalid_target']);
+    expect((await renew(refresh_token)).status).toBe(200);
+  });
+});
+
 describe('refuses', () => {
   const other = makeVerifier().verifier;
   const cases: [title: string, changes: Record<string, string | null>, error: string][] = [
@@ -138,11 +167,11 @@ describe('refuses', () => {
     ['the challenge as code_verifier', { code_verifier: challenge }, 'invalid_grant'],
     ['another code_verifier', { code_verifier: other }, 'invalid_grant'],
     ['no client_id', { client_id: null }, 'invalid_request'],
-    ['no resource', { resource: null }, 'invalid_request'],
     ['another client_id', { client_id: 'https://host.example/client.json2' }, 'invalid_grant'],
     ['a redirect_uri with an additional slash', { redirect_uri: 'https://host.example/callback/' }, 'invalid_grant'],
     ['the resource of another gate', { resource: 'https://other.example/mcp' }, 'invalid_target'],
     ['a resource other than the requested one', { resource: baseUrl }, 'invalid_target'],
+    ['a resource that only begins like this gate', { resource: `${baseUrl}.other.example` }, 'invalid_target'],
   ];
 
   test.each(cases)('%s, and does not consume the code', async (_, changes, error) => {
@@ -203,7 +232,7 @@ describe('refresh tokens', () => {
     const first = await signIn();
     const seen = new Set([first.refresh_token]);
     let token = first.refresh_token;
-    for (const changes of [{ resource: grant.resource }, { scope: 'any' }]) {
+    for (const changes of [{ resource: `${baseUrl}/mcp` }, { scope: 'any' }]) {
       const answer = await renew(token, changes);
       expect(await claimsOf(answer)).toMatchObject({
         sub: signedInAgentId(grant.person.subject, grant.clientId),
@@ -217,14 +246,87 @@ describe('refresh tokens', () => {
     }
   });
 
-  test('that are used twice end their own family only', async () => {
-    const [one, other] = [await signIn(), await signIn()];
-    const next = (await renew(one.refresh_token)).body.refresh_token;
-    const again = await renew(one.refresh_token);
-    expect(refusalOf(again)).toEqual(refused);
-    expect(again.body.error_description).toMatch(/^The refresh token is unknown, used, revoked or expired/);
-    expect(refusalOf(await renew(next))).toEqual(refused);
-    expect((await renew(other.refresh_token)).status).toBe(200);
+  describe('that are used again', () => {
+    const tokens = openRefreshTokens(gate.database.table);
+    /** Uses a token so many seconds ago. The rest of the gate refuses to work with a wrong clock. */
+    const use = async (token: string, secondsAgo = 0): Promise<string> => {
+      const nowMs = Date.now() - secondsAgo * 1_000;
+      const found = await tokens.findOrEnd(token, nowMs);
+      return (found && (await tokens.rotate(found, nowMs))) ?? 'refused';
+    };
+    const stranger = { client_id: 'intent-gate-public' };
+
+    test.each([0, 1, 59])('after %i seconds get the same successor, which works afterwards', async (seconds) => {
+      const { refresh_token } = await signIn();
+      const next = await use(refresh_token, seconds);
+      const again = await renew(refresh_token);
+      expect(await claimsOf(again)).toMatchObject({ client_id: grant.clientId });
+      expect(again.body.refresh_token).toBe(next);
+      expect((await renew(next)).status).toBe(200);
+    });
+
+    test.each([61, 3_600])('after %i seconds end their own family only', async (seconds) => {
+      const [one, other] = [await signIn(), await signIn()];
+      const next = await use(one.refresh_token, seconds);
+      const again = await renew(one.refresh_token);
+      expect(refusalOf(again)).toEqual(refused);
+      expect(again.body.error_description).toMatch(/^The refresh token is unknown, used, revoked or expired/);
+      expect(refusalOf(await renew(next))).toEqual(refused);
+      expect((await renew(other.refresh_token)).status).toBe(200);
+    });
+
+    test('do not prolong that minute', async () => {
+      const { refresh_token } = await signIn();
+      const next = await use(refresh_token, 80);
+      for (const secondsAgo of [50, 21]) expect(await use(refresh_token, secondsAgo)).toBe(next);
+      expect(refusalOf(await renew(refresh_token))).toEqual(refused);
+      expect(refusalOf(await renew(next))).toEqual(refused);
+    });
+
+    test('end the family if their successor has been used', async () => {
+      const { refresh_token } = await signIn();
+      const newest = await use(await use(refresh_token));
+      expect(refusalOf(await renew(refresh_token))).toEqual(refused);
+      expect(refusalOf(await renew(newest))).toEqual(refused);
+    });
+
+    test('four times at the same time get one successor, which works afterwards', async () => {
+      const { refresh_token } = await signIn();
+      const answers = await Promise.all(Array.from({ length: 4 }, () => renew(refresh_token)));
+      expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+      const [next, ...more] = new Set(answers.map(({ body }) => body.refresh_token));
+      expect(more).toEqual([]);
+      expect((await renew(next)).status).toBe(200);
+    });
+
+    test.each([0, 59])('by another client after %i seconds get nothing, and stay valid for their own', async (seconds) => {
+      const { refresh_token } = await signIn();
+      const next = await use(refresh_token, seconds);
+      expect(refusalOf(await renew(refresh_token, stranger))).toEqual(refused);
+      expect((await renew(refresh_token)).body.refresh_token).toBe(next);
+      expect((await renew(next)).status).toBe(200);
+    });
+
+    test('by another client after a minute end the family', async () => {
+      const { refresh_token } = await signIn();
+      const next = await use(refresh_token, 61);
+      expect(refusalOf(await renew(refresh_token, stranger))).toEqual(refused);
+      expect(refusalOf(await renew(next))).toEqual(refused);
+    });
+
+    test.each(['the former', 'the newest'])('get nothing once %s token has been revoked', async (which) => {
+      const { refresh_token } = await signIn();
+      const next = await use(refresh_token);
+      await revoke({ token: which === 'the former' ? refresh_token : next });
+      for (const token of [refresh_token, next]) expect(refusalOf(await renew(token))).toEqual(refused);
+    });
+
+    test('get nothing after a block', async () => {
+      const { refresh_token } = await signIn();
+      await use(refresh_token);
+      await gate.agents.block(operator, { agentId: signedInAgentId(grant.person.subject, grant.clientId) }, 'a test');
+      expect(refusalOf(await renew(refresh_token))).toEqual(refused);
+    });
   });
 
   test('stay valid if the gate cannot sign', async () => {
@@ -259,7 +361,7 @@ describe('refresh tokens', () => {
     const tokens = openRefreshTokens(gate.database.table);
     const { refresh_token } = await signIn();
     const found = await tokens.findOrEnd(refresh_token, start + 11 * 3_600_000);
-    const next = (found && (await tokens.rotate(found))) ?? '';
+    const next = (found && (await tokens.rotate(found, start + 11 * 3_600_000))) ?? '';
     expect(await tokens.findOrEnd(next, start + 43_190_000)).toBeDefined();
     expect(await tokens.findOrEnd(next, start + 43_210_000)).toBeUndefined();
   });
@@ -326,10 +428,12 @@ describe('refresh tokens', () => {
   });
 
   test('are stored as digests only, and not logged', async () => {
-    const { refresh_token } = await signIn();
+    const former = (await signIn()).refresh_token;
+    const { refresh_token } = (await renew(former)).body;
     const [family, secret] = refresh_token.split('.');
     const kept = JSON.stringify(await gate.database.client.send(new ScanCommand({ TableName: gate.database.tableNames.activity })));
     expect(kept).not.toContain(secret);
+    expect(kept).not.toContain(former.split('.')[1]);
     expect(kept).not.toContain(`REFRESH#${family}`);
   });
 });

@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import { keys } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 import { digestOf, newSecret } from './sign-ins.ts';
@@ -6,8 +7,8 @@ import { digestOf, newSecret } from './sign-ins.ts';
 export interface RefreshGrant {
   subject: string;
   clientId: string;
-  /** RFC 8707 */
-  resource: string;
+  /** RFC 8707; absent if the client named none */
+  resource?: string | undefined;
   policy: string;
   /** generation of the agent, so that revoking the agent also ends the family */
   generation: string;
@@ -18,30 +19,57 @@ export interface RefreshGrant {
 /** A family that was ended for good has no `current`, so that no token matches it. */
 interface FamilyItem extends Item {
   grant: RefreshGrant;
+  /** digest of the token in use */
   current: string;
+  /** the last rotation: digest of the replaced token, salt of its successor, and time in milliseconds since the epoch */
+  rotated?: { from: string; salt: string; atMs: number };
   expires_at: number;
 }
 
 export interface FoundToken {
   family: string;
   grant: RefreshGrant;
-  digest: string;
+  secret: string;
+  /** the token that has replaced it within the last minute */
+  successor?: string;
 }
+
+/** How long a replaced token gets its successor again, in milliseconds: the response may have been lost, or two windows renew at once. */
+const repeatMs = 60_000;
 
 /** How long a family that was ended for good is remembered, in seconds; longer than any request that could still start it. */
 const endedSeconds = 3_600;
 
 const tokenPattern = /^([\w-]{43})\.([\w-]{43})$/;
 
+/** Neither the holder of a token nor a reader of the table can derive the next one alone. */
+const successorOf = (secret: string, salt: string): string => createHmac('sha256', salt).update(secret).digest('base64url');
+
 /**
- * The refresh tokens of sign-in (RFC 6749 section 6). Each is used once and replaced by the next of its family. Reuse ends the family, because the
- * token may be stolen (RFC 9700 section 4.14.2). Only digests are stored.
+ * The refresh tokens of sign-in (RFC 6749 section 6). Each is used once and replaced by the next of its family, which a repeated request gets again for
+ * a minute. Later reuse ends the family, because the token may be stolen (RFC 9700 section 4.14.2). Only digests are stored.
  */
 export function openRefreshTokens(table: Pick<Table, 'get' | 'put' | 'update' | 'delete'>) {
   const keyOf = (family: string) => keys.refreshFamily(digestOf(family));
   const secondsAfter = (nowMs: number, seconds: number): number => Math.floor(nowMs / 1_000) + seconds;
 
   const end = async (family: string): Promise<void> => void (await table.delete(keyOf(family)));
+
+  /** Finds the token in use of a family, or the one before it for a minute. Presenting an earlier one ends the family. */
+  const findOrEnd = async (token: string, nowMs: number): Promise<FoundToken | undefined> => {
+    const [, family, secret] = tokenPattern.exec(token) ?? [];
+    if (family === undefined || secret === undefined) return undefined;
+    const item = await table.get<FamilyItem>(keyOf(family));
+    if (!item || item.expires_at <= nowMs / 1_000) return undefined;
+    const { grant, current, rotated } = item;
+    const digest = digestOf(secret);
+    if (current === digest) return { family, grant, secret };
+    if (rotated?.from === digest && nowMs - rotated.atMs <= repeatMs) {
+      return { family, grant, secret, successor: `${family}.${successorOf(secret, rotated.salt)}` };
+    }
+    await end(family);
+    return undefined;
+  };
 
   return {
     end,
@@ -64,33 +92,23 @@ export function openRefreshTokens(table: Pick<Table, 'get' | 'put' | 'update' | 
       return isStarted ? `${family}.${secret}` : undefined;
     },
 
-    /** Finds the current token of a family. Presenting an earlier one ends the family. */
-    async findOrEnd(token: string, nowMs: number): Promise<FoundToken | undefined> {
-      const [, family, secret] = tokenPattern.exec(token) ?? [];
-      if (family === undefined || secret === undefined) return undefined;
-      const item = await table.get<FamilyItem>(keyOf(family));
-      if (!item || item.expires_at <= nowMs / 1_000) return undefined;
-      const digest = digestOf(secret);
-      if (item.current === digest) return { family, grant: item.grant, digest };
-      await end(family);
-      return undefined;
-    },
+    findOrEnd,
 
     /**
-     * Replaces a token by the next one. Of several requests with the same token, one succeeds; the others end the family.
-     * @returns undefined if the token has been used
+     * Replaces a token by the next one, with one conditional write. Of several requests with the same token, one writes, and all get the same successor.
+     * @returns undefined if the token was used earlier, or its family has ended
      */
-    async rotate({ family, digest }: FoundToken): Promise<string | undefined> {
-      const secret = newSecret();
-      const next = digestOf(secret);
+    async rotate({ family, secret, successor }: FoundToken, nowMs: number): Promise<string | undefined> {
+      if (successor !== undefined) return successor;
+      const salt = newSecret();
+      const next = successorOf(secret, salt);
+      const [from, current] = [digestOf(secret), digestOf(next)];
       const isRotated = await table.update(keyOf(family), {
-        set: { current: next },
-        // a retry after a lost response recognises its own write
-        when: [['any', ['=', 'current', digest], ['=', 'current', next]]],
+        set: { current, rotated: { from, salt, atMs: nowMs } },
+        when: [['=', 'current', from]],
       });
-      if (isRotated) return `${family}.${secret}`;
-      await end(family);
-      return undefined;
+      // another request was faster, or a retry after a lost response meets its own write
+      return isRotated ? `${family}.${next}` : (await findOrEnd(`${family}.${secret}`, nowMs))?.successor;
     },
   };
 }

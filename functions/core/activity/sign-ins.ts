@@ -15,8 +15,8 @@ export interface AuthorizationGrant {
   redirectUri: string;
   /** RFC 7636 section 4.2, with S256 */
   codeChallenge: string;
-  /** RFC 8707 */
-  resource: string;
+  /** RFC 8707; absent if the client named none */
+  resource?: string | undefined;
   policy: string;
 }
 

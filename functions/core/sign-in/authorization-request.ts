@@ -12,7 +12,7 @@ export interface CheckedRequest {
   clientId: string;
   redirectUri: string;
   codeChallenge: string;
-  resource: string;
+  resource?: string | undefined;
 }
 
 /** Equivalent identifiers of this gate as a resource (RFC 8707). */
@@ -31,12 +31,12 @@ export function requireRedirectUri({ redirectUris }: Client, { redirect_uri }: A
 
 /** @throws OAuthError */
 export function checkAuthorizationRequest(authRequest: AuthorizationRequest, baseUrl: string): CheckedRequest {
-  const { response_type, code_challenge = '', code_challenge_method, resource = '', prompt } = authRequest;
+  const { response_type, code_challenge = '', code_challenge_method, resource, prompt } = authRequest;
   if (response_type !== 'code') throw new OAuthError('unsupported_response_type', 'The response_type must be code.');
   if (code_challenge_method !== 'S256' || !challenge.test(code_challenge)) {
     throw new OAuthError('invalid_request', 'The request must have a code_challenge with the code_challenge_method S256 (RFC 7636).');
   }
-  if (!isResource(resource, baseUrl)) {
+  if (resource !== undefined && !isResource(resource, baseUrl)) {
     throw new OAuthError('invalid_target', `The resource (RFC 8707) must be ${resourcesOf(baseUrl).join(' or ')}.`);
   }
   if (prompt !== undefined && prompt !== 'none' && prompt !== 'consent') {

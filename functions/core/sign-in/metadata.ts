@@ -9,6 +9,9 @@ export const resourceMetadataPath = `/.well-known/oauth-protected-resource${sign
  */
 export const issuerOf = (baseUrl: string): string => `${baseUrl}/oauth`;
 
+/** Some clients ask for refresh tokens, or keep them, only where this is listed (OpenID Connect Core section 11). Requested scopes are ignored. */
+export const scopesSupported = ['offline_access'];
+
 /** How to get a token for `/mcp/sign-in` (RFC 9728 section 2). */
 export const describeResource = (baseUrl: string) => ({
   resource: `${baseUrl}${signInPath}`,
@@ -28,6 +31,7 @@ export const describeAuthorizationServer = (baseUrl: string) => ({
   revocation_endpoint: `${baseUrl}/oauth/revoke`,
   revocation_endpoint_auth_methods_supported: ['none'],
   jwks_uri: `${baseUrl}/.well-known/jwks.json`,
+  scopes_supported: scopesSupported,
   response_types_supported: ['code'],
   response_modes_supported: ['query'],
   grant_types_supported: ['authorization_code', 'refresh_token'],

@@ -12,6 +12,7 @@ import { personOf, signedInAgentId } from '../pat/holder.ts';
 import { type Applicant, type IssuerParts, type IssuerSettings, openIssuer } from '../pat/issue.ts';
 import type { CurrentPolicy, FindPolicy } from '../policy/policy.ts';
 import { isResource } from './authorization-request.ts';
+import { scopesSupported } from './metadata.ts';
 import { OAuthError } from './oauth-error.ts';
 
 export interface TokenParts extends Omit<IssuerParts, 'settings'> {
@@ -43,7 +44,13 @@ export function openTokens({ findPolicy, signIns, refreshTokens, usedJtis, setti
     const { pat, claims, headers, completed } = await issue({ ...applicant, ...steps });
     const { patLifeSeconds: expires_in } = settings;
     return ok(
-      { access_token: pat, token_type: 'Bearer', expires_in, refresh_token: completed, scope: claims.scope.join(' ') },
+      {
+        access_token: pat,
+        token_type: 'Bearer',
+        expires_in,
+        refresh_token: completed,
+        scope: [...claims.scope, ...scopesSupported].join(' '),
+      },
       { Pragma: 'no-cache', ...headers },
     );
   }
@@ -56,7 +63,7 @@ export function openTokens({ findPolicy, signIns, refreshTokens, usedJtis, setti
     const { id, grant, family, expiresAt } = found;
     checkGrant(form, grant, policy, request.baseUrl);
     const { subject } = grant.person;
-    const { clientId, resource } = grant;
+    const { clientId, resource = form.resource } = grant;
     return issueTo(
       { subject, clientId },
       {
@@ -87,7 +94,7 @@ export function openTokens({ findPolicy, signIns, refreshTokens, usedJtis, setti
     // with another client_id, the token stays valid for its own client
     if (!found || found.grant.clientId !== form.client_id) throw invalidRefreshToken();
     const { family, grant } = found;
-    if (form.resource !== undefined && form.resource !== grant.resource) throw wrongResource();
+    checkResource(form, grant, request.baseUrl);
     /** Ends the family for good, even if an admin later undoes the reason. */
     const endWith = async (error: unknown): Promise<never> => {
       await refreshTokens.end(family);
@@ -103,7 +110,7 @@ export function openTokens({ findPolicy, signIns, refreshTokens, usedJtis, setti
       },
       complete: async (generation) => {
         if (generation !== grant.generation) throw revoked();
-        const next = await refreshTokens.rotate(found);
+        const next = await refreshTokens.rotate(found, nowMs);
         if (next === undefined) throw invalidRefreshToken();
         return next;
       },
@@ -127,10 +134,18 @@ function checkGrant(form: z.infer<typeof tokenForm>, grant: AuthorizationGrant, 
   const challenge = createHash('sha256').update(form.code_verifier).digest('base64url');
   const isRedirected = grant.redirectUri === (form.redirect_uri ?? grant.redirectUri);
   if (grant.clientId !== form.client_id || !isRedirected || grant.codeChallenge !== challenge) throw invalidCode();
-  if (grant.resource !== form.resource || !isResource(grant.resource, baseUrl)) {
-    throw wrongResource();
-  }
+  checkResource(form, grant, baseUrl);
   if (grant.policy !== policy.reference) throw policyChanged();
+}
+
+/**
+ * A resource that neither request names is the gate, the only one that it issues tokens for (RFC 8707 section 2).
+ * @throws OAuthError if both requests name one and they differ, or it is not this gate
+ */
+function checkResource(form: { resource?: string | undefined }, grant: { resource?: string | undefined }, baseUrl: string): void {
+  const resource = form.resource ?? grant.resource ?? baseUrl;
+  if (isResource(resource, baseUrl) && resource === (grant.resource ?? resource)) return;
+  throw new OAuthError('invalid_target', 'The resource must be this gate; if the authorization request names one, the same.');
 }
 
 /** RFC 7009 section 2.2.1. */
@@ -139,8 +154,6 @@ const accessTokenStaysValid = () =>
     'unsupported_token_type',
     'Access tokens cannot be revoked here; they work until they expire. Send the refresh token, so that the access is not renewed.',
   );
-
-const wrongResource = () => new OAuthError('invalid_target', 'The resource must be the one in the authorization request.');
 
 const policyChanged = () =>
   new OAuthError('invalid_grant', 'The policy has changed since the person accepted it. Send the person to /oauth/authorize again.');
