@@ -6,7 +6,7 @@ import { toQuery } from './core/sign-in/authorization-request.ts';
 import { OAuthError } from './core/sign-in/oauth-error.ts';
 import { showErrors } from './core/sign-in/pages.ts';
 import { writeCookie } from './core/sign-in/session.ts';
-import { readAttempt } from './core/sign-in/sign-in-attempt.ts';
+import { forgetRequest, readAttempt } from './core/sign-in/sign-in-attempt.ts';
 import { type UserPool, userPoolFromEnvironment } from './core/sign-in/user-pool.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
@@ -31,7 +31,8 @@ export const createAction = ({ signIns, userPool, signInSeconds }: Deps): Action
     const secret = await signIns.startSession(person, Date.now(), signInSeconds);
     return {
       status: 302,
-      headers: { Location: `${baseUrl}/oauth/authorize?${toQuery(authRequest)}`, ...writeCookie(request, secret, signInSeconds) },
+      headers: { Location: `${baseUrl}/oauth/authorize?${toQuery(authRequest)}` },
+      cookies: [writeCookie(request, secret, signInSeconds), ...forgetRequest(request)],
     };
   });
 

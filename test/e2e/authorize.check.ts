@@ -268,6 +268,18 @@ test('a client signs in with the description that it publishes, and executes', a
   expect(executed).toMatchObject({ status: 200, body: { name: 'Japan' } });
 });
 
+test('the resource may be left out of both requests, or of one', async () => {
+  const whole = `${base}/mcp/sign-in`;
+  for (const [asked, exchanged] of [
+    [null, null],
+    [null, whole],
+    [whole, null],
+  ]) {
+    const answer = answerOf(await decide(browser, stack, await open(browser, { resource: asked ?? null })));
+    expect((await exchange(answer.code ?? '', { resource: exchanged ?? '' })).status).toBe(200);
+  }
+});
+
 test('the root of the gate may be named as a resource with the slash that clients put there', async () => {
   expect(await obtainPat({ resource: `${base}/` })).toMatch(/^ey/);
 });
@@ -280,7 +292,7 @@ describe('what is wrong with the rest is told to the client', () => {
     ['plain PKCE', { code_challenge_method: 'plain' }, 'invalid_request'],
     ['PKCE without a method, which would be plain', { code_challenge_method: null }, 'invalid_request'],
     ['a challenge that is no digest', { code_challenge: 'abc' }, 'invalid_request'],
-    ['no resource', { resource: null }, 'invalid_target'],
+    ['a resource with another scheme', { resource: `${base.replace('http:', 'https:')}/mcp` }, 'invalid_target'],
     ['the resource of another gate', { resource: 'https://other.example/mcp' }, 'invalid_target'],
     ['a resource with a slash more', { resource: `${base}/mcp/` }, 'invalid_target'],
     ['another prompt', { prompt: 'login' }, 'invalid_request'],
@@ -423,7 +435,11 @@ describe('the form', () => {
   test('a cookie is not sent by other sites, read by scripts, or taken twice', async () => {
     const stranger = openBrowser();
     const { headers } = await stranger.request(addressOf());
-    expect(headers.getSetCookie()).toEqual([expect.stringMatching(/; Path=\/; HttpOnly; SameSite=Lax; Max-Age=900$/)]);
+    expect(headers.getSetCookie()).toEqual([
+      expect.stringMatching(/^intent-gate-sign-in=[^;]+; Path=\/; HttpOnly; SameSite=Lax; Max-Age=900$/),
+      expect.stringMatching(/^intent-gate-request-1=[^;]+; Path=\/oauth\/signed-in; HttpOnly; SameSite=Lax; Max-Age=900$/),
+      'intent-gate-request-2=; Path=/oauth/signed-in; HttpOnly; SameSite=Lax; Max-Age=900',
+    ]);
     const session = browser.cookiesOf(base).get('intent-gate-sign-in');
     const response = await fetch(addressOf(), {
       headers: { Cookie: `intent-gate-sign-in=${session}; intent-gate-sign-in=${session}` },
@@ -460,21 +476,30 @@ describe('over https, in one process', () => {
   const cookieOf = async (hours = 0) =>
     `__Host-intent-gate-sign-in=${await signIns.startSession(person, Date.now() - hours * 3_600_000, 43_200)}`;
 
-  test('the cookie is for this host alone', async () => {
-    const { headers } = await invoke(authorizeWith(), 'GET /oauth/authorize', { query });
-    const cookie = String(headers['Set-Cookie']);
-    expect(cookie).toMatch(/^__Host-intent-gate-sign-in=.*; Path=\/; HttpOnly; SameSite=Lax; Max-Age=900; Secure$/);
-    const remembered = cookie.split(';')[0] ?? '';
+  test('the cookies are for this host alone, and those with the request for one path', async () => {
+    const { cookies } = await invoke(authorizeWith(), 'GET /oauth/authorize', { query });
+    expect(cookies).toEqual([
+      expect.stringMatching(/^__Host-intent-gate-sign-in=.*; Path=\/; HttpOnly; SameSite=Lax; Max-Age=900; Secure$/),
+      expect.stringMatching(/^__Secure-intent-gate-request-1=.*; Path=\/oauth\/signed-in; HttpOnly; SameSite=Lax; Max-Age=900; Secure$/),
+      '__Secure-intent-gate-request-2=; Path=/oauth/signed-in; HttpOnly; SameSite=Lax; Max-Age=900; Secure',
+    ]);
+    const remembered = (cookies ?? []).map((cookie) => String(cookie).split(';')[0]);
     const finish = createFinish({ signIns, userPool: { finish: async () => person }, signInSeconds: 43_200 });
-    const state = new URL(String(headers.Location)).searchParams.get('state') ?? '';
+    const state = /attempt=([\w-]+)/.exec(remembered[0] ?? '')?.[1] ?? '';
     const comeBack = (Cookie: string) => invoke(finish, 'GET /oauth/signed-in', { query: { code: 'c', state }, headers: { Cookie } });
-    const back = await comeBack(remembered);
+    const all = remembered.join('; ');
+    const back = await comeBack(all);
     expect(back).toMatchObject({
       status: 302,
       headers: { Location: expect.stringContaining(`${address}/oauth/authorize?response_type=code&`) },
     });
-    expect(back.headers['Set-Cookie']).toMatch(/^__Host-intent-gate-sign-in=[\w-]{43}; .*; Max-Age=43200; Secure$/);
-    expect((await comeBack(remembered.replace('__Host-', ''))).status).toBe(400);
+    expect(back.cookies).toEqual([
+      expect.stringMatching(/^__Host-intent-gate-sign-in=[\w-]{43}; .*; Max-Age=43200; Secure$/),
+      expect.stringMatching(/^__Secure-intent-gate-request-1=; Path=\/oauth\/signed-in; .*; Max-Age=0; Secure$/),
+      expect.stringMatching(/^__Secure-intent-gate-request-2=; Path=\/oauth\/signed-in; .*; Max-Age=0; Secure$/),
+    ]);
+    expect((await comeBack(all.replace('__Host-', ''))).status).toBe(400);
+    expect((await comeBack(remembered[0] ?? '')).status).toBe(400);
   });
 
   test.each([
@@ -527,10 +552,38 @@ describe('over https, in one process', () => {
     expect((await accept(template)).headers.Refresh).toMatch(/^0;url=http:\/\/127\.0\.0\.1:5123\/callback\?code=/);
   });
 
-  test('a request that no cookie can hold is refused', async () => {
+  test('a request that no cookies can hold is refused', async () => {
     const { status, headers } = await invoke(authorizeWith(), 'GET /oauth/authorize', {
-      query: { ...query, redirect_uri: `http://127.0.0.1:5123/callback`, state: '\u00fc'.repeat(1_000) },
+      query: { ...query, redirect_uri: `http://127.0.0.1:5123/callback`, state: '\u00fc'.repeat(2_000) },
     });
     expect([status, headers.Location]).toEqual([302, expect.stringContaining('error=invalid_request')]);
+  });
+});
+
+describe('state', () => {
+  const printable = String.fromCharCode(...Array.from({ length: 95 }, (_, at) => at + 32));
+  const cases: [title: string, state: string][] = [
+    ['1,500 letters', 'X'.repeat(1_500)],
+    ['4,096 letters', 'X'.repeat(4_096)],
+    ['4,096 characters of base64', 'n+eBY2DPiNEk3xEe7rqmtg=='.repeat(171).slice(0, 4_096)],
+    ['a JSON web token', `${'ey.'.repeat(900)}-_~`],
+    ['every printable character', printable],
+    ['the punctuation of cookies', ' ;,"\\=%3B; intent-gate-request-2=x'],
+    ['the punctuation of queries', '&code=x&iss=y#z+%2B%26'],
+    ['JSON with spaces', JSON.stringify({ user: 'ä', path: '/a b', list: [1, 2] }, null, 2).replaceAll('\n', '')],
+    ['a letter that needs two code units', '\u{1f512}\u{1f512}'],
+  ];
+  test.each(cases)('of %s comes back to the letter', async (_, state) => {
+    const stranger = openBrowser();
+    expect(answerOf(await decide(stranger, stack, await open(stranger, { state }))).state).toBe(state);
+    // while signed in, and in a browser that began an attempt which it did not finish
+    expect(answerOf(await open(stranger, { state, resource: 'https://other.example/mcp' })).state).toBe(state);
+    const again = openBrowser();
+    await again.request(addressOf({ state }));
+    expect(answerOf(await decide(again, stack, await open(again, { state }))).state).toBe(state);
+  });
+
+  test('of more than 4,096 characters is refused', async () => {
+    expectRefused(await browser.request(addressOf({ state: 'X'.repeat(4_097) })), /^state must have at most 4096 characters/);
   });
 });

@@ -21,6 +21,7 @@ export interface Call {
 export interface Answer {
   status: number;
   headers: Record<string, unknown>;
+  cookies?: unknown[];
   // biome-ignore lint/suspicious/noExplicitAny: tests compare whole bodies of every shape
   body: any;
 }
@@ -50,9 +51,10 @@ export function eventOf(target: Target, { path: variables = {}, query, headers =
 /** Calls the steps of an endpoint as the deployed chain would: event in, status, headers and parsed body out. A page is a text. */
 export async function invoke(steps: Action, target: Target, call: Call = {}): Promise<Answer> {
   const context = { getRemainingTimeInMillis: () => call.remainingMs ?? 60_000 } as Context;
-  const { statusCode, headers = {}, body } = await serve(steps, { protocol: 'proto' })(eventOf(target, call), context);
-  if (/^text\//.test(String(headers['Content-Type']))) return { status: statusCode, headers, body };
-  return { status: statusCode, headers, body: body === '' ? undefined : checkRefusal(target, JSON.parse(body)) };
+  const { statusCode, headers = {}, multiValueHeaders, body } = await serve(steps, { protocol: 'proto' })(eventOf(target, call), context);
+  const cookies = multiValueHeaders && { cookies: multiValueHeaders['Set-Cookie'] ?? [] };
+  if (/^text\//.test(String(headers['Content-Type']))) return { status: statusCode, headers, ...cookies, body };
+  return { status: statusCode, headers, ...cookies, body: body === '' ? undefined : checkRefusal(target, JSON.parse(body)) };
 }
 
 /** The query of the next page, from the `Link` header. */

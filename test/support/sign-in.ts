@@ -10,15 +10,21 @@ export interface Page {
   next: string | undefined;
 }
 
-/** A browser without scripts: it keeps cookies by host and port, and follows nothing by itself. */
+interface Cookie {
+  value: string;
+  path: string;
+}
+
+/** A browser without scripts: it keeps cookies by host and port, sends them to their paths, and follows nothing by itself. */
 export function openBrowser() {
-  const jars = new Map<string, Map<string, string>>();
+  const jars = new Map<string, Map<string, Cookie>>();
 
   async function request(url: string, form?: URLSearchParams): Promise<Page> {
-    const { host } = new URL(url);
-    const jar = jars.get(host) ?? new Map<string, string>();
+    const { host, pathname } = new URL(url);
+    const jar = jars.get(host) ?? new Map<string, Cookie>();
     jars.set(host, jar);
-    const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ');
+    const sent = [...jar].filter(([, { path }]) => pathname.startsWith(path));
+    const cookie = sent.map(([name, { value }]) => `${name}=${value}`).join('; ');
     const response = await fetch(url, {
       method: form ? 'POST' : 'GET',
       headers: { ...(cookie !== '' && { Cookie: cookie }) },
@@ -26,20 +32,26 @@ export function openBrowser() {
       redirect: 'manual',
     });
     for (const line of response.headers.getSetCookie()) {
-      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
-      jar.set(name, value);
+      const [, name = '', value = '', path = '/'] = /^([^=]+)=([^;]*)(?:.*; Path=([^;]+))?/.exec(line) ?? [];
+      if (/; Max-Age=0(;|$)/.test(line)) jar.delete(name);
+      else jar.set(name, { value, path });
     }
     const { status, headers } = response;
     const [, refresh] = /^0;url=(.*)$/.exec(headers.get('refresh') ?? '') ?? [];
     return { status, headers, text: await response.text(), next: headers.get('location') ?? refresh };
   }
 
-  return { request, cookiesOf: (url: string) => jars.get(new URL(url).host) ?? new Map<string, string>() };
+  return {
+    request,
+    cookiesOf: (url: string) => new Map([...(jars.get(new URL(url).host) ?? [])].map(([name, { value }]) => [name, value])),
+  };
 }
 
 export type TestBrowser = ReturnType<typeof openBrowser>;
 
-const fromHtml = (text: string): string => text.replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&amp;', '&');
+const entities: Record<string, string> = { lt: '<', gt: '>', quot: '"', '#39': "'", amp: '&' };
+
+const fromHtml = (text: string): string => text.replace(/&([a-z]+|#39);/g, (_, name: string) => entities[name] ?? '');
 
 /** The hidden fields of a page's form. */
 export const readForm = ({ text }: Page): URLSearchParams =>

@@ -13,6 +13,8 @@ export interface ApiResponse {
   /** like `text`, for binary content */
   bytes?: Uint8Array;
   headers?: Record<string, string>;
+  /** values of `Set-Cookie` */
+  cookies?: string[];
 }
 
 export const ok = (body: unknown, headers: Record<string, string> = {}): ApiResponse => ({ status: 200, body, headers });
@@ -44,7 +46,7 @@ export const namesRevision = (field: string | undefined, { rev }: { rev: number 
     return tag === '*' || tag === digest || tag.split('.', 1)[0] === String(rev);
   });
 
-export const serialize = ({ status, body, text, bytes, headers }: ApiResponse, requestId: string): APIGatewayProxyResult => ({
+export const serialize = ({ status, body, text, bytes, headers, cookies }: ApiResponse, requestId: string): APIGatewayProxyResult => ({
   statusCode: status,
   headers: {
     ...(body !== undefined && { 'Content-Type': 'application/json' }),
@@ -53,6 +55,7 @@ export const serialize = ({ status, body, text, bytes, headers }: ApiResponse, r
     'X-Request-Id': requestId,
     ...headers,
   },
+  ...(cookies && { multiValueHeaders: { 'Set-Cookie': cookies } }),
   body: bytes ? Buffer.from(bytes).toString('base64') : (text ?? (body === undefined ? '' : JSON.stringify(body))),
   ...(bytes && { isBase64Encoded: true }),
 });

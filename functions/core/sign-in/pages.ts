@@ -90,9 +90,10 @@ export const showErrors = (action: Action): Action =>
     ),
   );
 
-export const redirect = (address: string, headers: Record<string, string> = {}): ApiResponse => ({
+export const redirect = (address: string, cookies?: string[]): ApiResponse => ({
   status: 302,
-  headers: { Location: address, 'Referrer-Policy': 'no-referrer', ...headers },
+  headers: { Location: address, 'Referrer-Policy': 'no-referrer' },
+  ...(cookies && { cookies }),
 });
 
 /** Returns the person to the program through a page: browsers apply `form-action` to redirects after a form, so a redirect would be blocked. */

@@ -12,19 +12,24 @@ export interface Session {
  * The cookie contains the attempt during sign-in at the user pool, then the secret of the session. Its prefix prevents other hosts from
  * setting it (RFC 6265bis section 4.1.3.2), and requires https, which the local stack does not use.
  */
-const cookieName = (baseUrl: string): string => `${baseUrl.startsWith('https:') ? '__Host-' : ''}intent-gate-sign-in`;
+const sessionCookie = 'intent-gate-sign-in';
 
-/** The value of the cookie; undefined if there are two, since only one can be ours. */
-export function readCookie(request: ApiRequest): string | undefined {
-  const prefix = `${cookieName(request.baseUrl)}=`;
+const prefixOf = (baseUrl: string, path: string): string => {
+  if (!baseUrl.startsWith('https:')) return '';
+  return path === '/' ? '__Host-' : '__Secure-';
+};
+
+/** The value of a cookie; undefined if there are two, since only one can be ours. */
+export function readCookie(request: ApiRequest, name = sessionCookie, path = '/'): string | undefined {
+  const prefix = `${prefixOf(request.baseUrl, path)}${name}=`;
   const pairs = request.headerValues('cookie').flatMap((field) => field.split(';').map((pair) => pair.trim()));
   const [value, ...more] = pairs.filter((pair) => pair.startsWith(prefix)).map((pair) => pair.slice(prefix.length));
   return more.length === 0 && value !== '' ? value : undefined;
 }
 
-export const writeCookie = ({ baseUrl }: ApiRequest, value: string, lifeSeconds: number): Record<string, string> => ({
-  'Set-Cookie': `${cookieName(baseUrl)}=${value}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${lifeSeconds}${baseUrl.startsWith('https:') ? '; Secure' : ''}`,
-});
+/** @param path - browsers send the cookie only there, so that a long one does not fill the headers of other requests */
+export const writeCookie = ({ baseUrl }: ApiRequest, value: string, lifeSeconds: number, name = sessionCookie, path = '/'): string =>
+  `${prefixOf(baseUrl, path)}${name}=${value}; Path=${path}; HttpOnly; SameSite=Lax; Max-Age=${lifeSeconds}${baseUrl.startsWith('https:') ? '; Secure' : ''}`;
 
 /** A token that only a page made for this session and content can send back. */
 export const formToken = (session: string, content: unknown): string =>

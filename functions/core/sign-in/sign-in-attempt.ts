@@ -14,36 +14,60 @@ const attemptSeconds = 15 * 60;
 /** Browsers limit a cookie to 4,096 bytes, including its attributes. */
 const maxCookieLength = 3_800;
 
-const rememberedSchema = authorizationParameters.extend({ attempt: z.string(), verifier: z.string() });
+/**
+ * The authorization request is stored in these cookies only. They need no protection against other hosts: anybody can send a person to
+ * `/oauth/authorize` with any request, and the page with the policy shows it.
+ */
+const requestCookies = ['intent-gate-request-1', 'intent-gate-request-2'];
+const callbackPath = '/oauth/signed-in';
+
+const attemptSchema = z.object({ attempt: z.string(), verifier: z.string() });
+
+/** As a query, but with as few escapes as cookies (RFC 6265 section 4.1.1) and URLSearchParams allow: a `state` may have 4,096 characters. */
+const toCookieText = (authRequest: AuthorizationRequest): string =>
+  [...toQuery(authRequest)].map(([name, value]) => `${name}=${value.replace(/[^!#$'-*\--:<-[\]-~]/gu, encodeURIComponent)}`).join('&');
+
+const writeRequest = (request: ApiRequest, text: string, lifeSeconds: number): string[] =>
+  requestCookies.map((name, at) =>
+    writeCookie(request, text.slice(at * maxCookieLength, (at + 1) * maxCookieLength), lifeSeconds, name, callbackPath),
+  );
+
+export const forgetRequest = (request: ApiRequest): string[] => writeRequest(request, '', 0);
 
 /**
- * Redirects a person to the user pool. The request is stored in the cookie only.
- * @throws OAuthError if the request is too long for a cookie
+ * Redirects a person to the user pool.
+ * @throws OAuthError if the request is too long for cookies
  */
 export function beginSignIn(
   userPool: Pick<UserPool, 'begin' | 'signInAddress'>,
   request: ApiRequest,
   authRequest: AuthorizationRequest,
 ): ApiResponse {
-  const attempt = userPool.begin();
-  const remembered = new URLSearchParams([...toQuery(authRequest), ['attempt', attempt.state], ['verifier', attempt.verifier]]).toString();
-  if (remembered.length > maxCookieLength) throw new OAuthError('invalid_request', 'The request is too long. Shorten state and the URLs.');
-  return redirect(userPool.signInAddress(attempt, request.baseUrl), writeCookie(request, remembered, attemptSeconds));
+  const { state, verifier } = userPool.begin();
+  const text = toCookieText(authRequest);
+  if (text.length > requestCookies.length * maxCookieLength)
+    throw new OAuthError('invalid_request', 'The request is too long. Shorten state and the URLs.');
+  return redirect(userPool.signInAddress({ state, verifier }, request.baseUrl), [
+    writeCookie(request, `attempt=${state}&verifier=${verifier}`, attemptSeconds),
+    ...writeRequest(request, text, attemptSeconds),
+  ]);
 }
 
 /**
- * Reads the cookie that {@link beginSignIn} set.
+ * Reads the cookies that {@link beginSignIn} set.
  * @param state - returned by the user pool
  * @throws OAuthError access_denied if this browser did not begin this attempt
  */
 export function readAttempt(request: ApiRequest, state: string | undefined): { attempt: SignInAttempt; authRequest: AuthorizationRequest } {
-  const remembered = rememberedSchema.safeParse(Object.fromEntries(new URLSearchParams(readCookie(request))));
-  if (!remembered.success || remembered.data.attempt !== state) {
+  const fieldsOf = (text: string | undefined) => Object.fromEntries(new URLSearchParams(text));
+  const remembered = attemptSchema.safeParse(fieldsOf(readCookie(request)));
+  const text = requestCookies.map((name) => readCookie(request, name, callbackPath) ?? '').join('');
+  const authRequest = authorizationParameters.safeParse(fieldsOf(text));
+  if (!remembered.success || !authRequest.success || remembered.data.attempt !== state) {
     throw new OAuthError(
       'access_denied',
       'This sign-in was started in another browser, has expired, or was started again in another window.',
     );
   }
-  const { attempt, verifier, ...authRequest } = remembered.data;
-  return { attempt: { state: attempt, verifier }, authRequest };
+  return { attempt: { state: remembered.data.attempt, verifier: remembered.data.verifier }, authRequest: authRequest.data };
 }
