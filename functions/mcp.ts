@@ -1,12 +1,16 @@
 import { ApiError } from './core/api-error.ts';
 import { readEnvironment, splitList } from './core/environment.ts';
+import { type Admit, openAdmission } from './core/execution/admit.ts';
 import { forwardToFunction } from './core/http/forward-to-function.ts';
 import type { ApiRequest } from './core/http/request.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { openAnswers } from './core/mcp/answer.ts';
+import { requireSignIn } from './core/mcp/require-sign-in.ts';
 import { type Endpoints, openTools, type ToolOptions } from './core/mcp/tools.ts';
+import { authenticatorFromEnvironment } from './core/pat/authenticate.ts';
 import { type FindPolicy, openPolicy } from './core/policy/policy.ts';
 import { withNearest } from './core/search/nearest.ts';
+import { tableFromEnvironment } from './core/table/table.ts';
 import { action as executeIntent } from './execute-intent.ts';
 import { action as getExecution } from './get-execution.ts';
 import { action as getIntent } from './get-intent.ts';
@@ -15,25 +19,23 @@ import { action as searchIntents } from './search-intents.ts';
 
 export interface Deps extends ToolOptions {
   endpoints: Endpoints;
+  admit: Admit;
   findPolicy: FindPolicy;
   allowedOrigins: readonly string[];
   version: string;
 }
 
-/**
- * `POST /mcp`: the gate as a Model Context Protocol server (Streamable HTTP, stateless). `/mcp/sign-in` is the same for hosts that sign people in:
- * only it answers 401.
- */
-export const createAction = ({ endpoints, findPolicy, allowedOrigins, version, ...options }: Deps): Action => {
+/** `POST /mcp`: the gate as a Model Context Protocol server (Streamable HTTP, stateless). `/mcp/sign-in` is the same for hosts that sign people in. */
+export const createAction = ({ endpoints, admit, findPolicy, allowedOrigins, version, ...options }: Deps): Action => {
   const { searchIntents: search, getIntent, executeIntent } = endpoints;
   const nearest = { search, findPolicy };
   const own = { ...endpoints, getIntent: withNearest(getIntent, nearest), executeIntent: withNearest(executeIntent, nearest) };
   const answer = openAnswers(openTools(own, options), endpoints.getExecution, version);
 
-  return async (request) => {
+  return requireSignIn(admit, async (request) => {
     checkOrigin(request, allowedOrigins);
     return answer(request);
-  };
+  });
 };
 
 /** Refuses other origins, which reveal DNS rebinding (MCP, Streamable HTTP, "Security"). */
@@ -43,9 +45,7 @@ function checkOrigin({ headerValues, baseUrl }: ApiRequest, allowedOrigins: read
   throw new ApiError(
     'FORBIDDEN',
     'Pages of other origins may not use this endpoint. Call it from a program, which sends no Origin header, or ask the operators of this gate to add the origin to corsOrigins.',
-    {
-      details: { reason: 'origin' },
-    },
+    { details: { reason: 'origin' } },
   );
 }
 
@@ -57,12 +57,15 @@ const { version, issueFunction, requireFreshSignature, signInClient, allowedOrig
 /** Timeout of the function that issues PATs, in milliseconds. */
 const issueTimeoutMs = 12_000;
 
+const table = tableFromEnvironment();
+const findPolicy = openPolicy();
 const issuePat = forwardToFunction(issueFunction, { method: 'POST', path: '/api/pat/issue', timeoutMs: issueTimeoutMs });
 
 export const handler = serve(
   createAction({
     endpoints: { searchIntents, getIntent, getPolicy, issuePat, executeIntent, getExecution },
-    findPolicy: openPolicy(),
+    admit: openAdmission(authenticatorFromEnvironment(table, findPolicy), table),
+    findPolicy,
     isFreshRequired: requireFreshSignature === 'true',
     isSignInOffered: signInClient !== undefined,
     // a local stack has several addresses

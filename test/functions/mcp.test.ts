@@ -17,37 +17,34 @@ afterAll(() => gate.stop());
 const endpoints = toolEndpoints(gate);
 const open = (changes: Partial<Deps> = {}) => openMcp(gate, { isSignInOffered: true, ...changes });
 
-const issued = (await requestPat(gate.openIssue(), await newAgent())).body['proto-pat'];
-const claims = JSON.parse(Buffer.from(issued.split('.')[1], 'base64url').toString()) as PatClaims;
+const issued: string = (await requestPat(gate.openIssue(), await newAgent())).body['proto-pat'];
+const claims = JSON.parse(Buffer.from(issued.split('.')[1] ?? '', 'base64url').toString()) as PatClaims;
 const expired = await signPat(gate.signingKeys, { ...claims, exp: Math.floor(Date.now() / 1_000) - 100 });
 
 interface Sent {
-  path?: string;
   authorization?: string;
   pat?: string;
   /** additional arguments of the tool */
   args?: object;
 }
 
-const execute = ({ path = '/mcp', authorization, pat, args }: Sent, action = open(), intent_uid = 'a.example:none:v1'): Promise<Answer> =>
+const execute = ({ authorization, pat, args }: Sent, action = open(), intent_uid = 'a.example:none:v1'): Promise<Answer> =>
   callTool(
     action,
     'execute_intent',
     { intent_uid, parameters: {}, ...(pat !== undefined && { pat }), ...args },
     authorization === undefined ? {} : { Authorization: authorization },
-    path,
   );
 
 const acceptFirst = /^Call accept_policy without arguments to see what to sign; .* pass the PAT that it returns as pat\./;
-const signingIn = 'Let the person you work for sign in: this host can ask them to.';
 const signIn = `${baseUrl}/mcp/sign-in`;
-const metadata = `resource_metadata="${baseUrl}/.well-known/oauth-protected-resource/mcp/sign-in"`;
+const earlier = await signPat(gate.signingKeys, { ...claims, pol: claims.pol.replace(/=.*/, `=${'A'.repeat(43)}`) });
 
 test.each<[string, Sent, string]>([
   ['without one', {}, 'pat_missing'],
   ['with a malformed one of the connection', { authorization: 'Bearer not.a.pat' }, 'pat_of_connection'],
   ['with an expired one of the connection', { authorization: `Bearer ${expired}` }, 'pat_of_connection'],
-])('a call that needs a PAT, %s, gets a result at /mcp, and 401 at /mcp/sign-in', async (_, sent, reason) => {
+])('a call at /mcp that needs a PAT, %s, gets a result', async (_, sent, reason) => {
   const { status, body, headers } = await execute(sent);
   expect({ status, id: body.id, isError: body.result.isError, challenge: headers['WWW-Authenticate'] }).toEqual({
     status: 200,
@@ -60,38 +57,12 @@ test.each<[string, Sent, string]>([
   expect(next).toContain(`connect this host to ${signIn}`);
   expect(next).toContain('accept_policy');
   expect(body.result.content[0].text).toBe(`UNAUTHORIZED: ${error.message}\nDetails: ${JSON.stringify(error.details)}\nNext: ${next}`);
-
-  const challenged = await execute({ ...sent, path: '/mcp/sign-in' });
-  expect(challenged).toMatchObject({
-    status: 401,
-    body: {
-      jsonrpc: '2.0',
-      id: 'call-7',
-      error: {
-        code: -32041,
-        message:
-          reason === 'pat_missing'
-            ? `${error.message} ${signingIn} Otherwise: ${next}`
-            : expect.stringMatching(`^The PAT (has expired|was not issued by this gate for this address)\\. ${signingIn}$`),
-        data: { error, next },
-      },
-    },
-  });
-  const isInvalid = reason === 'pat_missing' ? '' : 'error="invalid_token", ';
-  expect(challenged.headers['WWW-Authenticate']).toBe(`Bearer realm="intent-gate", ${isInvalid}${metadata}`);
 });
 
-test('a connection with a PAT for an earlier policy gets a result at /mcp, and 401 at /mcp/sign-in, where the host can ask for consent', async () => {
-  const earlier = await signPat(gate.signingKeys, { ...claims, pol: claims.pol.replace(/=.*/, `=${'A'.repeat(43)}`) });
-  const authorization = `Bearer ${earlier}`;
-  const { status, body } = await execute({ authorization });
+test('a connection at /mcp with a PAT for an earlier policy gets a result', async () => {
+  const { status, body } = await execute({ authorization: `Bearer ${earlier}` });
   expect([status, body.result.isError]).toEqual([200, true]);
   expect(body.result.structuredContent.error).toMatchObject({ code: 'FORBIDDEN', details: { reason: 'policy_changed' } });
-  const challenged = await execute({ authorization, path: '/mcp/sign-in' });
-  expect(challenged).toMatchObject({ status: 401, body: { error: { code: -32041, data: { error: { code: 'FORBIDDEN' } } } } });
-  expect(challenged.headers['WWW-Authenticate']).toContain(metadata);
-  const asArgument = await execute({ pat: earlier, path: '/mcp/sign-in' });
-  expect([asArgument.status, asArgument.body.result.isError]).toEqual([200, true]);
 });
 
 test('without sign-in, a call without a PAT gets advice that does not mention it', async () => {
@@ -106,24 +77,24 @@ test('without sign-in, a call without a PAT gets advice that does not mention it
   expect(next).not.toContain('/mcp/sign-in');
 });
 
-test.each(['/mcp', '/mcp/sign-in'])('an invalid argument pat gets a result at %s, because the model can get another PAT', async (path) => {
+test('an invalid argument pat gets a result, because the model can get another PAT', async () => {
   for (const pat of ['not.a.pat', expired]) {
-    const { status, body } = await execute({ path, pat });
+    const { status, body } = await execute({ pat });
     expect({ status, ...body.result.structuredContent }).toMatchObject({ status: 200, error: { code: 'UNAUTHORIZED' }, next: acceptFirst });
     expect(body.result.structuredContent.error.details).not.toHaveProperty('reason');
   }
 });
 
-test.each(['/mcp', '/mcp/sign-in'])('%s uses the PAT of the connection or of the arguments, and refuses both together', async (path) => {
+test('uses the PAT of the connection or of the arguments, and refuses both together', async () => {
   for (const sent of [{ authorization: `Bearer ${issued}` }, { pat: issued }, { pat: ` ${issued}\n` }, { pat: `Bearer ${issued}` }]) {
-    const { body } = await execute({ path, ...sent });
+    const { body } = await execute(sent);
     expect(body.result.structuredContent.error).toMatchObject({
       code: 'NOT_FOUND',
       message: expect.stringContaining('Find one with search_intents'),
     });
   }
   for (const authorization of [`Bearer ${expired}`, 'Basic YTpi']) {
-    const { status, body } = await execute({ path, authorization, pat: issued });
+    const { status, body } = await execute({ authorization, pat: issued });
     expect({ status, ...body.result.structuredContent.error }).toMatchObject({
       status: 200,
       code: 'INVALID_PARAMETER',

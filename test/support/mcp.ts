@@ -1,5 +1,7 @@
+import { openAdmission } from '../../functions/core/execution/admit.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
 import { openPolicy } from '../../functions/core/policy/policy.ts';
+import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
 import { createAction, type Deps } from '../../functions/mcp.ts';
 import type { Gate } from './gate.ts';
 import { type Answer, invoke } from './invoke.ts';
@@ -17,9 +19,10 @@ export const toolEndpoints = (gate: Pick<Gate, 'openExecute'>): Deps['endpoints'
   getExecution: none,
 });
 
-export const openMcp = (gate: Pick<Gate, 'openExecute'>, changes: Partial<Deps> = {}): Action =>
+export const openMcp = (gate: Pick<Gate, 'openExecute' | 'openAuthenticate' | 'database'>, changes: Partial<Deps> = {}): Action =>
   createAction({
     endpoints: toolEndpoints(gate),
+    admit: openAdmission(gate.openAuthenticate(loadPolicyTemplate()), gate.database.table),
     findPolicy: openPolicy(),
     isFreshRequired: false,
     isSignInOffered: false,

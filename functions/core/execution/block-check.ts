@@ -5,6 +5,7 @@
  * - Approvals: `activity/agent-changes.ts` refuses to approve a blocked agent, `activity/waiting-agents.ts` to queue it.
  * - Executions: `resolve.ts` passes the agent's records to {@link requireNotStopped}. `attempt.ts` rereads them right before the call is sent, if
  *   they are more than three seconds old ({@link openRecheck}); a block is confirmed only after that time ({@link outwaitEarlierReads}).
+ * - MCP for hosts that sign people in: `admit.ts` refuses every request.
  * - Stored answers: `answer-as-before.ts` withholds the outcome of an earlier request from a blocked agent, `functions/get-execution.ts` that of a
  *   deferred call.
  * - Deferred calls: before a block is confirmed, `functions/block-agent.ts` voids the agent's calls that have not begun, which frees their places.

@@ -5,7 +5,6 @@ import type { ApiRequest } from '../http/request.ts';
 import { type ApiResponse, ok } from '../http/response.ts';
 import type { Action } from '../http/serve.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
-import { resourceMetadataPath, signInPath } from '../sign-in/metadata.ts';
 import { continueTrace, readTrace } from '../trace.ts';
 import { type ClientCapabilities, isLegacyTask, readCapabilities, sessionHeaders, tasksExtension } from './client-capabilities.ts';
 import { describeInput } from './input-schema.ts';
@@ -144,7 +143,7 @@ export function openAnswers(tools: readonly Tool[], getExecution: Action, versio
       return ok({ jsonrpc: '2.0', id, result }, message.method === 'initialize' ? sessionHeaders(message.params) : {});
     } catch (error) {
       if (!(error instanceof RpcError)) throw error;
-      return { status: error.status, body: describeRpcError(error, id), headers: error.headers };
+      return { status: error.status, body: describeRpcError(error, id) };
     }
   };
 }
@@ -175,23 +174,9 @@ function readBody(request: ApiRequest) {
   }
 }
 
-/** Whether the connection has no PAT, an expired one, or one for an earlier policy. The host can fix that; the model cannot. */
-const needsOtherPat = ({ details: { reason } }: ApiError, request: ApiRequest): boolean =>
-  reason === 'pat_missing' ||
-  reason === 'pat_of_connection' ||
-  (reason === 'policy_changed' && request.header('authorization') !== undefined);
-
-/** Whether a request was sent to the address for hosts that sign people in. `/mcp` itself never requires a sign-in. */
-const isSigningIn = ({ path }: ApiRequest): boolean => path.replace(/\/$/, '') === signInPath;
-
-/** Tells a host where to get a token (RFC 9728 section 5.1). */
-const challengeHeaders = ({ headers }: ApiError, { baseUrl }: ApiRequest): Record<string, string> => ({
-  'WWW-Authenticate': `${headers['WWW-Authenticate'] ?? 'Bearer realm="intent-gate"'}, resource_metadata="${baseUrl}${resourceMetadataPath}"`,
-});
-
 /**
  * Runs a tool. Refusals are results, so that a model can read them and act on them.
- * @throws RpcError 401 at the address for hosts that sign people in, if the connection needs another PAT; the refusal of a legacy task
+ * @throws RpcError the refusal of a legacy task
  */
 async function runTool(tool: Tool, args: JsonObject, request: ApiRequest, client: ClientCapabilities): Promise<object> {
   const entry = { request_id: request.requestId, tool: tool.name };
@@ -202,22 +187,13 @@ async function runTool(tool: Tool, args: JsonObject, request: ApiRequest, client
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     logAnswer('tool', entry, error);
-    if (isLegacyTask(client) || (isSigningIn(request) && needsOtherPat(error, request))) throw asRpcError(error, request, tool.name);
+    if (isLegacyTask(client)) throw asRpcError(error, request, tool.name);
     return describeRefusal(explainRefusal(tool.name, error, request.requestId));
   }
 }
 
-/** A refusal as a protocol error: for a task, which has no result yet, or with 401 for a connection that needs another PAT. */
+/** A refusal as a protocol error, for a task, which has no result yet. */
 function asRpcError(error: ApiError, request: ApiRequest, tool: string): RpcError {
   const explained = explainRefusal(tool, error, request.requestId);
-  const { message } = explained.error;
-  if (!isSigningIn(request) || !needsOtherPat(error, request))
-    return new RpcError('invalidParams', `${message} ${explained.next}`, { data: explained });
-  const signIn = 'Let the person you work for sign in: this host can ask them to.';
-  // a connection whose PAT came from a sign-in needs another sign-in; the rest of the message does not apply to it
-  const advice =
-    error.details.reason === 'pat_missing'
-      ? `${message} ${signIn} Otherwise: ${explained.next}`
-      : `${message.replace(/\. .*/s, '.')} ${signIn}`;
-  return new RpcError('unauthorized', advice, { data: explained, headers: challengeHeaders(error, request) });
+  return new RpcError('invalidParams', `${explained.error.message} ${explained.next}`, { data: explained });
 }

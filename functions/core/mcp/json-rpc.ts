@@ -21,7 +21,7 @@ const rpcErrors = {
   headerMismatch: [-32020, 400],
   unsupportedProtocolVersion: [-32022, 400],
   urlElicitationRequired: [-32042, 200],
-  /** specific to this server: a tool needs a PAT, which the host gets when its user signs in */
+  /** specific to this server: the connection needs a PAT, which the host gets when its user signs in */
   unauthorized: [-32041, 401],
 } as const;
 
@@ -31,21 +31,18 @@ export class RpcError extends Error {
   readonly code: number;
   readonly status: number;
   readonly data: object | undefined;
-  readonly headers: Record<string, string>;
 
-  constructor(
-    name: keyof typeof rpcErrors,
-    message: string,
-    { status, data, headers = {} }: { status?: number; data?: object; headers?: Record<string, string> } = {},
-  ) {
+  constructor(name: keyof typeof rpcErrors, message: string, { status, data }: { status?: number; data?: object } = {}) {
     super(message);
     const [code, usualStatus] = rpcErrors[name];
     this.code = code;
     this.status = status ?? usualStatus;
     this.data = data;
-    this.headers = headers;
   }
 }
+
+export const unauthorized = (refusal: { code: string; message: string; details: object }) =>
+  new RpcError('unauthorized', refusal.message, { data: { error: refusal } });
 
 /** @returns the id of a message, which may be invalid in other respects; undefined if it has none, or none that is valid */
 export function readId(body: JsonValue): RpcId | undefined {
