@@ -1,6 +1,15 @@
+import { signInPath } from '../functions/core/sign-in/metadata.ts';
 import { errorTable } from '../schemas/errors.ts';
-import type { Endpoint } from './endpoints.ts';
-import { bodyTemplate, type GatewayAnswer, gatewayAnswers, gatewayResponse, headerExpressions, noPath } from './error-answers.ts';
+import { type Endpoint, tokenAuthorizer } from './endpoints.ts';
+import {
+  bodyTemplate,
+  type GatewayAnswer,
+  gatewayAnswers,
+  gatewayResponse,
+  headerExpressions,
+  localBaseUrl,
+  noPath,
+} from './error-answers.ts';
 import { requestHeaders } from './openapi/headers.ts';
 import { localStage } from './settings/rules.ts';
 import type { Settings } from './settings.ts';
@@ -23,6 +32,7 @@ const preflightHeaders = [
 interface Method {
   responses: Record<string, { description: string; headers?: Record<string, { schema: { type: 'string' } }> }>;
   'x-amazon-apigateway-integration': Record<string, unknown>;
+  security?: Record<string, never[]>[];
 }
 
 export interface Route extends Endpoint {
@@ -41,7 +51,7 @@ interface Invocation {
  * @param invocationOf - how to invoke the function of the named endpoint
  */
 export function defineApi(routes: readonly Route[], invocationOf: (name: string) => Invocation, settings: Settings) {
-  const { stage, corsOrigins, publicBaseUrl } = settings;
+  const { stage, corsOrigins, publicBaseUrl, signIn } = settings;
   const say = (status: number, body: string, more: Record<string, string> = {}): Method =>
     mock(status, { ...headerExpressions(settings), ...more }, { accepts: mediaTypes, body });
   const refuse = (answer: GatewayAnswer, more?: Record<string, string>): Method =>
@@ -50,7 +60,7 @@ export function defineApi(routes: readonly Route[], invocationOf: (name: string)
   const answerTo = (verb: string, { name, path, mainPath, constant, redirects }: Route): Method => {
     if (redirects)
       return say(302, redirectTemplate(baseUrl + redirects.browsers), { Location: `'${baseUrl}${redirects.programs}'`, Vary: "'Accept'" });
-    if (constant === undefined) return invoke(invocationOf(name));
+    if (constant === undefined) return { ...invoke(invocationOf(name)), ...(path === signInPath && { security: [{ [tokenScheme]: [] }] }) };
     if (path !== mainPath) return say(308, '', { Location: `'${baseUrl}${mainPath}'` });
     return say(200, verb === 'HEAD' ? '' : constantTemplate(constant(publicBaseUrl ?? localBaseUrl)));
   };
@@ -58,14 +68,18 @@ export function defineApi(routes: readonly Route[], invocationOf: (name: string)
   for (const [path, group] of Map.groupBy(routes, ({ path }) => path)) {
     const methods = group.flatMap((route) => answeredTo(route.method).map((verb) => [verb.toLowerCase(), answerTo(verb, route)]));
     const allowed = group.flatMap(({ method }) => answeredTo(method));
+    // RFC 9110 section 15.5.6
+    const otherMethod = refuse(
+      { code: 'METHOD_NOT_ALLOWED', message: `This path does not have that method. It has: ${allowed.join(', ')}.` },
+      { Allow: `'${allowed.join(', ')}'` },
+    );
+    const [[, first] = []] = methods;
     paths[path] = {
       ...Object.fromEntries(methods),
+      [anyMethod]: otherMethod,
+      // every method needs a token, except for preflights, which have none (Fetch standard)
+      ...(path === signInPath && { options: otherMethod, [anyMethod]: first }),
       ...(corsOrigins.length > 0 && { options: preflight(corsOrigins, allowed) }),
-      // RFC 9110 section 15.5.6
-      [anyMethod]: refuse(
-        { code: 'METHOD_NOT_ALLOWED', message: `This path does not have that method. It has: ${allowed.join(', ')}.` },
-        { Allow: `'${allowed.join(', ')}'` },
-      ),
     };
   }
   // API Gateway would read a bearer token as a malformed AWS signature on a path without methods.
@@ -74,6 +88,7 @@ export function defineApi(routes: readonly Route[], invocationOf: (name: string)
     openapi: '3.0.1',
     info: { title: `Intent Gate (${stage})`, description: 'Lets agents find, get authorised for, and run intents', version: '1' },
     paths,
+    ...(signIn && { components: { securitySchemes: { [tokenScheme]: requireToken(invocationOf(tokenAuthorizer)) } } }),
     // Receipt log tiles are binary whatever the client's Accept header says. Functions decode requests and mark binary responses.
     'x-amazon-apigateway-binary-media-types': [allTypes],
     'x-amazon-apigateway-gateway-responses': Object.fromEntries(
@@ -81,6 +96,29 @@ export function defineApi(routes: readonly Route[], invocationOf: (name: string)
     ),
   };
 }
+
+const tokenScheme = 'token';
+
+/** How long API Gateway may reuse a result of the authorizer, in seconds: the longest that it allows, because the result is always the same. */
+const authorizerSeconds = 3_600;
+
+/**
+ * Makes API Gateway refuse requests without `Authorization` itself, with a `WWW-Authenticate` that it does not rename as it does those of functions.
+ * It does so without invoking the authorizer, but only if results are cached.
+ */
+const requireToken = ({ uri, credentials }: Invocation) => ({
+  type: 'apiKey',
+  name: 'Authorization',
+  in: 'header',
+  'x-amazon-apigateway-authtype': 'custom',
+  'x-amazon-apigateway-authorizer': {
+    type: 'request',
+    identitySource: 'method.request.header.Authorization',
+    authorizerUri: uri,
+    authorizerCredentials: credentials,
+    authorizerResultTtlInSeconds: authorizerSeconds,
+  },
+});
 
 const allTypes = '*/*';
 
@@ -94,9 +132,6 @@ const parentsOf = (path: string): string[] => {
   const segments = path.split('/').slice(1, -1);
   return segments.map((_, at) => `/${segments.slice(0, at + 1).join('/')}`);
 };
-
-/** For the local stack, whose port is not known in advance. Deployments whose constant responses contain the address set `publicBaseUrl`. */
-const localBaseUrl = 'http://$context.domainName';
 
 const constantTemplate = (body: object): string => JSON.stringify(body).replaceAll('#', '\\u0023');
 

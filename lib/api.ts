@@ -15,7 +15,7 @@ import { acknowledge } from './acknowledge.ts';
 import { defineApi, type Route } from './api-definition.ts';
 import { addRecords, domainOptions } from './domain.ts';
 import type { EndpointFunction } from './endpoint-function.ts';
-import { endpointsWith, hasFunction, pathsOf } from './endpoints.ts';
+import { endpointsWith, hasFunction, pathsOf, tokenAuthorizer } from './endpoints.ts';
 import { protect } from './firewall.ts';
 import type { Settings } from './settings.ts';
 
@@ -42,14 +42,15 @@ export class Api extends Construct {
   }
 
   private createRestApi(functions: ReadonlyMap<string, EndpointFunction>): SpecRestApi {
-    const { stage, domain, manageApiLogRole } = this.settings;
+    const { stage, domain, manageApiLogRole, signIn } = this.settings;
     const { partition, region } = Stack.of(this);
     const arnOf = (name: string) => {
       const made = functions.get(name);
       if (!made) throw new TypeError(`there is no function for the endpoint ${name}`);
       return made.invokedArn;
     };
-    const invoker = this.createInvoker(new Set(this.routes.filter(hasFunction).map(({ name }) => arnOf(name))));
+    const names = [...this.routes.filter(hasFunction).map(({ name }) => name), ...(signIn ? [tokenAuthorizer] : [])];
+    const invoker = this.createInvoker(new Set(names.map(arnOf)));
     const invocationOf = (name: string) => ({
       uri: `arn:${partition}:apigateway:${region}:lambda:path/2015-03-31/functions/${arnOf(name)}/invocations`,
       credentials: invoker.roleArn,

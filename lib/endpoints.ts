@@ -153,6 +153,8 @@ export interface BackgroundFunction {
   logLines?: { message: string; of: readonly string[] };
   /** runs so often that traces and platform log lines would cost more than its work */
   isQuiet?: true;
+  /** the setting that enables it */
+  onlyWith?: 'signIn';
   needs: Needs;
   timeoutSeconds: number;
   memoryMb: number;
@@ -160,6 +162,9 @@ export interface BackgroundFunction {
 
 /** The functions that log a line per execution. */
 export const executing = ['execute-intent', 'mcp', 'run-deferred-call'] as const;
+
+/** The authorizer of the address for hosts that sign people in. */
+export const tokenAuthorizer = 'admit-token';
 
 const always: readonly BackgroundFunction[] = [
   {
@@ -198,6 +203,15 @@ const always: readonly BackgroundFunction[] = [
     },
     timeoutSeconds: 300,
     memoryMb: 512,
+  },
+  {
+    name: tokenAuthorizer,
+    summary: 'Let requests with a token pass to /mcp/sign-in',
+    onlyWith: 'signIn',
+    isQuiet: true,
+    needs: {},
+    timeoutSeconds: 10,
+    memoryMb: 128,
   },
 ];
 

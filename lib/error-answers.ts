@@ -1,3 +1,5 @@
+import { describeRpcError, unauthorized } from '../functions/core/mcp/json-rpc.ts';
+import { challengeOf, signInFirst } from '../functions/core/sign-in/metadata.ts';
 import { type ErrorCode, errorTable } from '../schemas/errors.ts';
 import { localStage } from './settings/rules.ts';
 import type { Settings } from './settings.ts';
@@ -85,15 +87,25 @@ export const headerExpressions = (
   ...(corsOrigins.length > 0 && { 'Access-Control-Allow-Origin': "'*'", 'Access-Control-Expose-Headers': "'*'" }),
 });
 
+/** For the local stack, whose port is not known in advance. Deployments whose constant responses contain the address set `publicBaseUrl`. */
+export const localBaseUrl = 'http://$context.domainName';
+
+/** Only the address for hosts that sign people in has an authorizer. The body cannot repeat the id of the request. */
+const signInTemplate = JSON.stringify(
+  describeRpcError(unauthorized({ code: 'UNAUTHORIZED', message: signInFirst, details: { request_id: '$context.requestId' } })),
+);
+
 /** A gateway response. The default 4xx response keeps API Gateway's status. */
 export function gatewayResponse(type: string, answer: GatewayAnswer, settings: Settings) {
+  const isSignIn = type === 'UNAUTHORIZED' && settings.signIn;
+  const challenge = isSignIn ? challengeOf(settings.publicBaseUrl ?? localBaseUrl) : 'Bearer realm="intent-gate"';
   const headers = {
     ...headerExpressions(settings, answer),
-    ...(answer.code === 'UNAUTHORIZED' && { 'WWW-Authenticate': '\'Bearer realm="intent-gate"\'' }),
+    ...(answer.code === 'UNAUTHORIZED' && { 'WWW-Authenticate': `'${challenge}'` }),
   };
   return {
     ...(type !== 'DEFAULT_4XX' && { statusCode: String(answer.status ?? errorTable[answer.code].status) }),
     responseParameters: Object.fromEntries(Object.entries(headers).map(([name, value]) => [`gatewayresponse.header.${name}`, value])),
-    responseTemplates: { 'application/json': bodyTemplate(answer, settings) },
+    responseTemplates: { 'application/json': isSignIn ? signInTemplate : bodyTemplate(answer, settings) },
   };
 }

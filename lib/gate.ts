@@ -125,7 +125,8 @@ export class Gate extends Construct {
 
   private get rows(): { endpoints: readonly Endpoint[]; background: readonly BackgroundFunction[] } {
     const deployed = endpointsWith(this.settings).filter(hasFunction);
-    const isUsed = ({ needs }: BackgroundFunction) => needs.receipts !== 'log' || this.settings.receipts !== 'off';
+    const isUsed = ({ needs, onlyWith }: BackgroundFunction) =>
+      (needs.receipts !== 'log' || this.settings.receipts !== 'off') && (onlyWith === undefined || this.settings[onlyWith]);
     if (this.settings.search === 'sqlite') return { endpoints: deployed, background: backgroundFunctions.filter(isUsed) };
     const withCollection = deployed.map((row) => ({ ...row, needs: row.needsWithCollection ?? row.needs }));
     return { endpoints: withCollection, background: backgroundWithCollection.filter(isUsed) };

@@ -3,10 +3,14 @@ import { resourcesOf, type Template } from './template.ts';
 
 export type StaticAnswer = ReturnType<typeof toAnswer>;
 
-export type Integration =
+export type Integration = (
   | { kind: 'lambda'; functionId: string }
   /** @property mediaTypes - accepted media types; other bodies get 415 */
-  | { kind: 'mock'; answer: StaticAnswer; mediaTypes: string[] };
+  | { kind: 'mock'; answer: StaticAnswer; mediaTypes: string[] }
+) & {
+  /** the identity source of the authorizer, which is not run: it lets every request pass that has this header */
+  identityHeader?: string | undefined;
+};
 
 export interface Resource {
   path: string;
@@ -25,43 +29,57 @@ const answerProperties = z.object({
   responseTemplates: headers,
 });
 
+const integrationProperties = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('aws_proxy'), uri: z.unknown() }),
+  z.object({
+    type: z.literal('mock'),
+    requestTemplates: z.record(z.string(), z.string()),
+    responses: z.object({ default: answerProperties }),
+  }),
+]);
+
+function toIntegration(integration: z.output<typeof integrationProperties>): Integration {
+  if (integration.type === 'aws_proxy') return { kind: 'lambda', functionId: functionBehind(integration.uri) };
+  const mediaTypes = Object.keys(integration.requestTemplates);
+  return { kind: 'mock', answer: toAnswer(integration.responses.default), mediaTypes };
+}
+
 const operation = z
   .object({
-    'x-amazon-apigateway-integration': z.discriminatedUnion('type', [
-      z.object({ type: z.literal('aws_proxy'), uri: z.unknown() }),
-      z.object({
-        type: z.literal('mock'),
-        requestTemplates: z.record(z.string(), z.string()),
-        responses: z.object({ default: answerProperties }),
-      }),
-    ]),
+    security: z.array(z.record(z.string(), z.unknown())).default([]),
+    'x-amazon-apigateway-integration': integrationProperties,
   })
-  .transform((one): Integration => {
-    const integration = one['x-amazon-apigateway-integration'];
-    if (integration.type === 'aws_proxy') return { kind: 'lambda', functionId: functionBehind(integration.uri) };
-    const mediaTypes = Object.keys(integration.requestTemplates);
-    return { kind: 'mock', answer: toAnswer(integration.responses.default), mediaTypes };
+  .transform(({ security: [security = {}], 'x-amazon-apigateway-integration': integration }) => {
+    const [scheme] = Object.keys(security);
+    return { scheme, integration: toIntegration(integration) };
   });
 
 const apiProperties = z.object({
   Body: z.object({
     paths: z.record(z.string(), z.record(z.string(), operation)),
+    components: z.object({ securitySchemes: z.record(z.string(), z.object({ name: z.string().toLowerCase() })) }).optional(),
     'x-amazon-apigateway-gateway-responses': z.record(z.string(), answerProperties),
     'x-amazon-apigateway-binary-media-types': z.tuple([z.literal('*/*')]).optional(),
   }),
   MinimumCompressionSize: z.number().optional(),
 });
 
-/** Reads the REST API of a template: its paths, their functions, and the gateway responses. */
+/** Reads the REST API of a template: its paths, their functions and required headers, and the gateway responses. */
 export function readApi(template: Template) {
   const [[, api] = []] = resourcesOf(template, 'AWS::ApiGateway::RestApi', apiProperties);
   if (!api) throw new TypeError('the template has no REST API');
+  const schemes = api.Body.components?.securitySchemes ?? {};
   const nameOf = (method: string) => (method === 'x-amazon-apigateway-any-method' ? 'ANY' : method.toUpperCase());
   const resources = Object.entries(api.Body.paths).map(
     ([path, methods]): Resource => ({
       path,
       pattern: patternOf(path),
-      methods: new Map(Object.entries(methods).map(([method, integration]) => [nameOf(method), integration])),
+      methods: new Map(
+        Object.entries(methods).map(([method, { scheme = '', integration }]) => [
+          nameOf(method),
+          { ...integration, identityHeader: schemes[scheme]?.name },
+        ]),
+      ),
     }),
   );
   const answers = Object.entries(api.Body['x-amazon-apigateway-gateway-responses']);

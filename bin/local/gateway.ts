@@ -74,7 +74,12 @@ export async function startGateway({ host, port, allowHosts = [], api, onAnswere
   /** Answers input that is not HTTP, or has more headers than Node accepts. */
   const refuseGarbage = async (code: string | undefined, socket: Socket): Promise<void> => {
     const { definition } = await api;
-    const { status, headers, body } = gatewayAnswer(definition, 'DEFAULT_4XX', randomUUID(), code === 'HPE_HEADER_OVERFLOW' ? 431 : 400);
+    const { status, headers, body } = gatewayAnswer(
+      definition,
+      'DEFAULT_4XX',
+      { requestId: randomUUID() },
+      code === 'HPE_HEADER_OVERFLOW' ? 431 : 400,
+    );
     const fields = { ...headers, 'Content-Length': Buffer.byteLength(body), Connection: 'close' };
     const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
     socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
@@ -103,8 +108,9 @@ async function answerRequest(
   requestId: string,
   admit: Admission,
 ): Promise<Answer> {
-  const refuse = (type: string, status?: number) => gatewayAnswer(definition, type, requestId, status);
   const admitted = admit(incoming, allowedOrigins);
+  const domainName = typeof admitted === 'string' ? admitted : '';
+  const refuse = (type: string, status?: number) => gatewayAnswer(definition, type, { requestId, domainName }, status);
   if (typeof admitted !== 'string') return explain(refuse(admitted.type, admitted.status), admitted);
   const request = readGatewayRequest(incoming, requestId, admitted);
   const body = await readBody(incoming, maxBodyBytes);
@@ -114,6 +120,8 @@ async function answerRequest(
   if (!match) return refuse('MISSING_AUTHENTICATION_TOKEN');
   const integration = match.resource.methods.get(request.method) ?? match.resource.methods.get('ANY');
   if (!integration) return refuse('MISSING_AUTHENTICATION_TOKEN');
+  const { identityHeader } = integration;
+  if (identityHeader !== undefined && !incoming.headers[identityHeader]) return refuse('UNAUTHORIZED');
   if (!body) return refuse('REQUEST_TOO_LARGE');
   if (integration.kind === 'mock') {
     const [mediaType = ''] = (incoming.headers['content-type'] ?? 'application/json').split(';');
@@ -132,6 +140,11 @@ async function answerRequest(
   }
 }
 
+interface Context {
+  requestId: string;
+  domainName?: string;
+}
+
 /** Default statuses of gateway responses without a configured status. */
 const ownStatus: Record<string, number> = {
   DEFAULT_5XX: 500,
@@ -139,12 +152,13 @@ const ownStatus: Record<string, number> = {
   MISSING_AUTHENTICATION_TOKEN: 403,
   REQUEST_TOO_LARGE: 413,
   THROTTLED: 429,
+  UNAUTHORIZED: 401,
   UNSUPPORTED_MEDIA_TYPE: 415,
 };
 
-function gatewayAnswer({ gatewayAnswers }: ApiDefinition, type: string, requestId: string, status = ownStatus[type] ?? 400): Answer {
+function gatewayAnswer({ gatewayAnswers }: ApiDefinition, type: string, context: Context, status = ownStatus[type] ?? 400): Answer {
   const answer = gatewayAnswers.get(type) ?? gatewayAnswers.get(status < 500 ? 'DEFAULT_4XX' : 'DEFAULT_5XX');
-  return fillAnswer({ headers: {}, body: '{}', ...answer, status: answer?.status ?? status }, { requestId });
+  return fillAnswer({ headers: {}, body: '{}', ...answer, status: answer?.status ?? status }, context);
 }
 
 /** Adds details to a gateway response. The rest of the request is not read. */
@@ -170,16 +184,14 @@ function overrideHeader(answer: StaticAnswer, { headers }: IncomingMessage): Sta
   return { ...answer, body: '', headers: { ...answer.headers, ...(isReplaced && { [name]: `'${value}'` }) } };
 }
 
-function fillAnswer(
-  { status = 200, headers, body }: StaticAnswer,
-  { requestId, domainName = '' }: { requestId: string; domainName?: string },
-): Answer {
-  const value = (expression: string) => (expression === 'context.requestId' ? requestId : expression.replace(/^'(.*)'$/s, '$1'));
+function fillAnswer({ status = 200, headers, body }: StaticAnswer, { requestId, domainName = '' }: Context): Answer {
+  const fill = (text: string) => text.replaceAll('$context.requestId', requestId).replaceAll('$context.domainName', domainName);
+  const value = (expression: string) => (expression === 'context.requestId' ? requestId : fill(expression.replace(/^'(.*)'$/s, '$1')));
   const filled = Object.entries(headers).map(([name, expression]) => [name, value(expression)]);
   return {
     status,
     headers: { 'Content-Type': 'application/json', ...renameChallenge(Object.fromEntries(filled)) },
-    body: body.replaceAll('$context.requestId', requestId).replaceAll('$context.domainName', domainName),
+    body: fill(body),
   };
 }
 

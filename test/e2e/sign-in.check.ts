@@ -21,7 +21,7 @@ import { startLocal } from '../support/local-process.ts';
 import { decide, openAuthorization, openBrowser, startClientHost } from '../support/sign-in.ts';
 import { toolCall } from '../support/tool-call.ts';
 import { startUpstream } from '../support/upstream.ts';
-import { startApi } from './api.ts';
+import { openApi, startApi } from './api.ts';
 
 const [api, clientHost] = await Promise.all([startApi({ demo: true }), startClientHost()]);
 const folder = makeFolder();
@@ -74,11 +74,12 @@ function openProvider(who: Pick<OAuthClientProvider, 'clientMetadataUrl' | 'clie
   return { provider, tokens: () => tokens, addressToOpen: () => address?.href ?? '' };
 }
 
+/** A new connection of a host, which ends at its first request if it has to sign in. */
 async function connect({ base_url }: StackDescription, provider: OAuthClientProvider) {
   const transport = new StreamableHTTPClientTransport(new URL(`${base_url}/mcp/sign-in`), { authProvider: provider });
   const client = new Client({ name: 'host', version: '1' });
-  await client.connect(transport);
-  return { client, transport };
+  const error = await client.connect(transport).catch((thrown: unknown) => thrown);
+  return { client, transport, error };
 }
 
 /** A host without an id of its own but the address of its description: the client finds out that it can be used. */
@@ -108,14 +109,10 @@ describe.each<[string, StackDescription, () => Parameters<typeof openProvider>[0
   ['the client that is registered here', api.stack, () => registered],
   ['a client that registers itself', api.stack, byRegistration],
 ])('the official client, as %s', (_, stack, who) => {
-  test('searches without signing in, signs in when it executes, and executes', async () => {
+  test('signs in when it connects, searches and executes', async () => {
     const { provider, tokens, addressToOpen } = openProvider(who());
-    const { client, transport } = await connect(stack, provider);
-    const found = await client.callTool({ name: 'search_intents', arguments: { query: 'which country has this code' } });
-    expect(found.isError).toBe(false);
-    expect(addressToOpen()).toBe('');
-
-    await expect(client.callTool({ name: 'execute_intent', arguments: country })).rejects.toThrow(UnauthorizedError);
+    const first = await connect(stack, provider);
+    expect(first.error).toBeInstanceOf(UnauthorizedError);
     const asked = new URL(addressToOpen()).searchParams;
     expect(Object.fromEntries(asked)).toMatchObject({
       resource: `${stack.base_url}/mcp/sign-in`,
@@ -134,7 +131,7 @@ describe.each<[string, StackDescription, () => Parameters<typeof openProvider>[0
       iss: `${stack.base_url}/oauth`,
     });
 
-    await transport.finishAuth(answer.searchParams);
+    await first.transport.finishAuth(answer.searchParams);
     expect(tokens()).toEqual({
       access_token: expect.stringMatching(/^ey/),
       token_type: 'Bearer',
@@ -143,6 +140,10 @@ describe.each<[string, StackDescription, () => Parameters<typeof openProvider>[0
       scope: '*:*:*:execute offline_access',
       issuer: `${stack.base_url}/oauth`,
     });
+    const { client, error } = await connect(stack, provider);
+    expect(error).toBeUndefined();
+    const found = await client.callTool({ name: 'search_intents', arguments: { query: 'which country has this code' } });
+    expect(found.isError).toBe(false);
     const executed = await client.callTool({ name: 'execute_intent', arguments: country });
     const { sub } = decodeJwt(tokens()?.access_token ?? '');
     const seen = await fetch(`${stack.base_url}/api/agents/${encodeURIComponent(String(sub))}`, {
@@ -157,31 +158,81 @@ describe.each<[string, StackDescription, () => Parameters<typeof openProvider>[0
 test('an answer in the name of another issuer is recognised by the official client', async () => {
   const { provider, tokens, addressToOpen } = openProvider(registered);
   const { stack } = api;
-  const { client, transport } = await connect(stack, provider);
-  await expect(client.callTool({ name: 'execute_intent', arguments: country })).rejects.toThrow(UnauthorizedError);
+  const { transport, error } = await connect(stack, provider);
+  expect(error).toBeInstanceOf(UnauthorizedError);
   const browser = openBrowser();
   const answer = new URL((await decide(browser, stack, await openAuthorization(browser, stack, addressToOpen()))).next ?? '').searchParams;
   answer.set('iss', 'https://other.example');
   await expect(transport.finishAuth(answer)).rejects.toThrow(/iss/i);
   expect(tokens()).toBeUndefined();
-  await client.close();
 });
 
-test('/mcp/sign-in asks for a sign-in only if a tool needs a PAT', async () => {
+describe('/mcp/sign-in, through the gateway', () => {
   const challenge = `Bearer realm="intent-gate", resource_metadata="${api.stack.base_url}/.well-known/oauth-protected-resource/mcp/sign-in"`;
-  for (const [name, args] of [
-    ['search_intents', { query: 'country' }],
-    ['get_intent', { intent_uid: country.intent_uid }],
-    ['accept_policy', {}],
-  ] as const) {
-    expect(await api.call('POST', '/mcp/sign-in', { body: toolCall(name, args) })).toMatchObject({
+  const path = '/mcp/sign-in';
+  const initialize = { jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {} } };
+
+  test.each<[string, string, unknown]>([
+    ['initialize', 'POST', initialize],
+    ['tools/list', 'POST', { jsonrpc: '2.0', id: 1, method: 'tools/list' }],
+    ['a search', 'POST', toolCall('search_intents', { query: 'country' })],
+    ['an execution', 'POST', toolCall('execute_intent', country)],
+    ['GET', 'GET', undefined],
+    ['DELETE', 'DELETE', undefined],
+  ])('answers %s without a token with the 401 of the gateway, whose body has no id', async (_, method, body) => {
+    const { status, headers, body: answered } = await api.call(method, path, body === undefined ? {} : { body });
+    expect([status, headers.get('www-authenticate')]).toEqual([401, challenge]);
+    expect(answered).toMatchObject({ jsonrpc: '2.0', error: { code: -32041, data: { error: { code: 'UNAUTHORIZED' } } } });
+    expect(answered).not.toHaveProperty('id');
+  });
+
+  test.each<[string, string, string]>([
+    ['that is no PAT', 'not.a.pat', 'invalid_token'],
+    ['of an admin, from the user pool', api.stack.admin_token, 'invalid_token'],
+  ])('answers a token %s with the 401 of the function, whose body has the id', async (_, token, error) => {
+    const answer = await api.call('POST', path, { token, body: initialize });
+    expect(answer).toMatchObject({ status: 401, body: { jsonrpc: '2.0', id: 1, error: { code: -32041 } } });
+    expect(answer.headers.get('www-authenticate')).toBe(challenge.replace(',', `, error="${error}",`));
+  });
+
+  test('serves a PAT of a sign-in or of an agent, until it is revoked', async () => {
+    const pat = await api.obtainPat();
+    expect(await api.call('POST', path, { token: pat, body: initialize })).toMatchObject({
       status: 200,
-      body: { result: { isError: false } },
+      body: { id: 1, result: { protocolVersion: '2025-11-25' } },
     });
-  }
-  const missing = await api.call('POST', '/mcp/sign-in', { body: toolCall('execute_intent', country) });
-  expect(missing).toMatchObject({ status: 401, body: { jsonrpc: '2.0', id: 1, error: { data: { error: { code: 'UNAUTHORIZED' } } } } });
-  expect(missing.headers.get('www-authenticate')).toBe(challenge);
+    expect((await api.call('GET', path, { token: pat })).status).toBe(405);
+    const agent = encodeURIComponent(String(decodeJwt(pat).sub));
+    expect((await api.call('POST', `/api/agents/${agent}/revoke`, { token: api.stack.admin_token })).status).toBe(200);
+    expect((await api.call('POST', path, { token: pat, body: initialize })).status).toBe(401);
+  });
+
+  test('answers a preflight as /mcp does, without asking for a token', async () => {
+    const headers = { Origin: api.stack.base_url, 'Access-Control-Request-Method': 'POST' };
+    const statuses = await Promise.all(
+      ['/mcp', path].map(async (at) => (await fetch(api.stack.base_url + at, { method: 'OPTIONS', headers })).status),
+    );
+    expect(statuses).toEqual([405, 405]);
+    const cors = await openApi({ background: false, context: { corsOrigins: 'https://host.example' } });
+    const preflight = await fetch(`${cors.stack.base_url}${path}`, {
+      method: 'OPTIONS',
+      headers: { ...headers, Origin: 'https://host.example', 'Access-Control-Request-Headers': 'authorization,content-type' },
+    });
+    expect(preflight.status).toBe(204);
+    expect(Object.fromEntries(preflight.headers)).toMatchObject({
+      'access-control-allow-origin': 'https://host.example',
+      'access-control-allow-methods': 'POST',
+      'access-control-allow-headers': expect.stringContaining('Authorization'),
+    });
+    const refused = await fetch(`${cors.stack.base_url}${path}`, { method: 'POST', headers: { Origin: 'https://host.example' } });
+    expect([refused.status, refused.headers.get('access-control-allow-origin')]).toEqual([401, '*']);
+    await cors.stop();
+  });
+
+  test('leaves /mcp open', async () => {
+    for (const body of [initialize, toolCall('search_intents', { query: 'country' }), toolCall('execute_intent', country)])
+      expect((await api.call('POST', '/mcp', { body })).status).toBe(200);
+  });
 });
 
 test('nothing at the root of the host makes a client take /mcp for an address that needs a sign-in', async () => {

@@ -13,7 +13,7 @@ import { errorTable } from '../../schemas/errors.ts';
 import { logicalPrefix, type Resource, type Synthesis, synthesize } from './synthesize.ts';
 
 const deployed = endpointsWith({ signIn: false });
-const functionRows = [...deployed.filter(hasFunction), ...backgroundFunctions];
+const functionRows = [...deployed.filter(hasFunction), ...backgroundFunctions.filter(({ onlyWith }) => onlyWith === undefined)];
 const allRows = [...endpointsWith({ signIn: true }).filter(hasFunction), ...backgroundFunctions];
 
 const adopt = {
@@ -423,6 +423,57 @@ describe('the API', () => {
     });
   });
 
+  describe('at the address for hosts that sign people in', () => {
+    const schemesOf = (synthesis: Synthesis) => definition(synthesis).components?.securitySchemes;
+
+    test.each([
+      ['everything', everything, 'https://api.example.com'],
+      ['local', local, 'http://$context.domainName'],
+    ])('refuses requests without a token itself, with a challenge and a JSON-RPC error: %s', (_, made, address) => {
+      const methods = listMethods(made);
+      expect(methods.get('ANY /mcp/sign-in')).toEqual({ ...methods.get('POST /mcp'), security: [{ token: [] }] });
+      expect(methods.get('POST /mcp/sign-in')).toEqual(methods.get('ANY /mcp/sign-in'));
+      expect(integrationOf(methods.get('OPTIONS /mcp/sign-in')).type).toBe('mock');
+      const secured = [...methods].flatMap(([name, { security }]) => (security ? [name] : []));
+      expect(secured.sort()).toEqual(['ANY /mcp/sign-in', 'POST /mcp/sign-in']);
+      const { 'x-amazon-apigateway-authorizer': authorizer, ...scheme } = schemesOf(made).token;
+      expect(scheme).toEqual({ type: 'apiKey', name: 'Authorization', in: 'header', 'x-amazon-apigateway-authtype': 'custom' });
+      // only with a cache does API Gateway refuse a request without an identity source before it invokes the authorizer
+      expect(authorizer).toMatchObject({
+        type: 'request',
+        identitySource: 'method.request.header.Authorization',
+        authorizerResultTtlInSeconds: 3_600,
+      });
+      expect(flatten(authorizer.authorizerUri)).toMatch(/\/functions\/<admittokenFunction\w+\.Arn>\/invocations$/);
+      expect(flatten(authorizer.authorizerCredentials)).toMatch(/^<ApiInvoker/);
+      const { statusCode, responseParameters, responseTemplates } = gatewayResponses(made).UNAUTHORIZED as GatewayAnswer;
+      expect([statusCode, responseParameters['gatewayresponse.header.WWW-Authenticate']]).toEqual([
+        '401',
+        `'Bearer realm="intent-gate", resource_metadata="${address}/.well-known/oauth-protected-resource/mcp/sign-in"'`,
+      ]);
+      expect(JSON.parse(responseTemplates['application/json'] ?? '')).toEqual({
+        jsonrpc: '2.0',
+        error: {
+          code: -32041,
+          message: expect.stringContaining('This address needs a sign-in.'),
+          data: { error: { code: 'UNAUTHORIZED', message: expect.any(String), details: { request_id: '$context.requestId' } } },
+        },
+      });
+    });
+
+    test('lets API Gateway invoke the authorizer', () => {
+      const invoker = JSON.stringify(named('IAM::Role', 'ApiInvoker', everything)?.Properties);
+      expect(invoker).toContain('"admittokenFunction');
+      expect(functionOf('admit-token', everything)).toMatchObject({ MemorySize: 128 });
+    });
+
+    test('has neither path nor authorizer without the setting', () => {
+      expect([...listMethods(standard).keys()].filter((name) => name.endsWith('/sign-in'))).toEqual([]);
+      expect(schemesOf(standard)).toBeUndefined();
+      expect(named('Lambda::Function', 'admittokenFunction')).toBeUndefined();
+    });
+  });
+
   test('logs neither headers nor bodies, and compresses what is larger than a kilobyte', () => {
     const { AccessLogSetting, MethodSettings } = standard.only('AWS::ApiGateway::Stage').Properties;
     const format: string = AccessLogSetting.Format;
@@ -446,7 +497,8 @@ describe('the API', () => {
     for (const [alias, name] of Object.entries(aliases)) expect(methods.get(alias)).toEqual(methods.get(name));
     for (const path of ['/pat', '/uim', '/uim/intents']) expect(methods.has(`ANY ${path}`)).toBe(true);
     expect(environmentOf('issue-pat', everything).PROTOCOL).toBe('uim');
-    for (const { responseTemplates } of Object.values(gatewayResponses(everything)))
+    const { UNAUTHORIZED: _, ...responses } = gatewayResponses(everything);
+    for (const { responseTemplates } of Object.values(responses))
       expect(responseTemplates['application/json']).toMatch(/"reference":"UIM-/);
   });
 

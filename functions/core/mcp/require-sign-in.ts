@@ -3,17 +3,8 @@ import type { Admit } from '../execution/admit.ts';
 import { logAnswer } from '../http/log-answer.ts';
 import type { ApiRequest } from '../http/request.ts';
 import type { Action } from '../http/serve.ts';
-import { resourceMetadataPath, signInPath } from '../sign-in/metadata.ts';
+import { askToSignIn, challengeOf, signInFirst, signInPath } from '../sign-in/metadata.ts';
 import { describeRpcError, type RpcId, readId, unauthorized } from './json-rpc.ts';
-
-/** The challenge for a host (RFC 9728 section 5.1). @param reason - absent for a request without a token (RFC 6750 section 3.1) */
-export const challengeOf = (baseUrl: string, reason = 'Bearer realm="intent-gate"'): string =>
-  `${reason}, resource_metadata="${baseUrl}${resourceMetadataPath}"`;
-
-const signIn = 'Let the person you work for sign in: this host can ask them to.';
-
-/** For a request without a token. */
-export const signInFirst = `This address needs a sign-in. ${signIn} Hosts that cannot sign people in connect to /mcp instead.`;
 
 /**
  * Requires a valid PAT for every request to the address for hosts that sign people in, because many hosts decide at their first request whether
@@ -37,7 +28,7 @@ function refuse(error: ApiError, request: ApiRequest) {
   logAnswer('tool', { request_id: request.requestId, tool: 'sign-in' }, error);
   const hasToken = request.headerValues('authorization').length > 0;
   // the rest of the message does not apply to a PAT that came from a sign-in
-  const dead = error.details.reason === 'agent_blocked' ? error.message : `${error.message.replace(/\. .*/s, '.')} ${signIn}`;
+  const dead = error.details.reason === 'agent_blocked' ? error.message : `${error.message.replace(/\. .*/s, '.')} ${askToSignIn}`;
   const reason = error.headers['WWW-Authenticate'] ?? 'Bearer realm="intent-gate", error="invalid_token"';
   const { code, details } = error;
   const refusal = { code, message: hasToken ? dead : signInFirst, details: { ...details, request_id: request.requestId } };

@@ -31,10 +31,18 @@ const item: Resource = {
     ['ANY', refusal],
   ]),
 };
+const guarded: Resource = {
+  path: '/guarded',
+  pattern: patternOf('/guarded'),
+  methods: new Map<string, Integration>([
+    ['OPTIONS', refusal],
+    ['ANY', { ...lambda, identityHeader: 'authorization' }],
+  ]),
+};
 const definition: ApiDefinition = {
   isBinary: false,
   minimumCompressionBytes: 1_000,
-  resources: [item],
+  resources: [guarded, item],
   gatewayAnswers: new Map([
     gatewayAnswer('ACCESS_DENIED', 403),
     gatewayAnswer('DEFAULT_4XX'),
@@ -44,6 +52,7 @@ const definition: ApiDefinition = {
     gatewayAnswer('INTEGRATION_TIMEOUT', 504),
     gatewayAnswer('THROTTLED'),
     gatewayAnswer('UNSUPPORTED_MEDIA_TYPE', 415),
+    ['UNAUTHORIZED', { status: 401, headers: { 'WWW-Authenticate': '\'Bearer at="http://$context.domainName/x"\'' }, body: '{}' }],
   ]),
 };
 
@@ -265,6 +274,33 @@ describe('the responses of the gateway itself', () => {
   ])('%s', async (_, bytes, status) => {
     const answer = await sendRaw(bytes);
     expect(answer).toMatchObject({ status, body: { type: 'DEFAULT_4XX', id: answer.id } });
+  });
+});
+
+describe('a method with an authorizer', () => {
+  test.each<[string, Sent]>([
+    ['no token', {}],
+    ['an empty token', { headers: ['Authorization', ''] }],
+    ['a token that is only space', { headers: ['Authorization', '  '] }],
+    ['another method', { method: 'GET' }],
+    ['a body that is too large', { body: Buffer.alloc(10 * 1_024 * 1_024 + 1) }],
+  ])('refuses a request with %s itself, with the address that was called', async (_, sent) => {
+    const { status, headers } = await send({ path: '/guarded', ...sent });
+    expect([status, headers['www-authenticate']]).toEqual([401, `Bearer at="http://127.0.0.1:${gateway.port}/x"`]);
+    expect(events).toEqual([]);
+  });
+
+  test.each<[string, string[]]>([
+    ['a token', ['Authorization', 'Bearer x']],
+    ['a token in another spelling', ['aUTHORIZATION', 'bearer x']],
+    ['something else in its place', ['authorization', 'x']],
+  ])('lets a request with %s pass', async (_, headers) => {
+    expect((await send({ path: '/guarded', headers })).status).toBe(200);
+    expect(events).toHaveLength(1);
+  });
+
+  test('has others beside it that need none', async () => {
+    expect((await send({ path: '/guarded', method: 'OPTIONS' })).status).toBe(405);
   });
 });
 
