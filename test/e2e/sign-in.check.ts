@@ -5,8 +5,6 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import {
   Client,
   type OAuthClientProvider,
-  type OAuthDiscoveryState,
-  type OAuthTokens,
   type StoredOAuthClientInformation,
   StreamableHTTPClientTransport,
   UnauthorizedError,
@@ -18,6 +16,7 @@ import { authorizationServer, protectedResource } from '../../schemas/sign-in.ts
 import { makeCertificate } from '../support/certificate.ts';
 import { makeFolder } from '../support/folder.ts';
 import { startLocal } from '../support/local-process.ts';
+import { openProvider, redirectUri } from '../support/oauth-provider.ts';
 import { decide, openAuthorization, openBrowser, startClientHost } from '../support/sign-in.ts';
 import { toolCall } from '../support/tool-call.ts';
 import { startUpstream } from '../support/upstream.ts';
@@ -41,38 +40,7 @@ afterAll(async () => {
   await Promise.all([clientHost.stop(), secureHost.stop(), ended]);
 });
 
-const redirectUri = 'http://127.0.0.1:43117/callback';
 const country = { intent_uid: 'world.example:get-country:v1', parameters: { code: 'JP' } };
-
-/** What a host keeps for the official client: who it is itself, and nothing of the gate. */
-function openProvider(who: Pick<OAuthClientProvider, 'clientMetadataUrl' | 'clientInformation' | 'saveClientInformation'>) {
-  let tokens: OAuthTokens | undefined;
-  let discovered: OAuthDiscoveryState | undefined;
-  let verifier = '';
-  let address: URL | undefined;
-  const provider: OAuthClientProvider = {
-    ...who,
-    saveDiscoveryState: (state) => {
-      discovered = state;
-    },
-    discoveryState: () => discovered,
-    redirectUrl: redirectUri,
-    clientMetadata: { client_name: 'Test host', redirect_uris: [redirectUri], token_endpoint_auth_method: 'none' },
-    state: () => 'state-of-the-host',
-    tokens: () => tokens,
-    saveTokens: (saved) => {
-      tokens = saved;
-    },
-    redirectToAuthorization: (url) => {
-      address = url;
-    },
-    saveCodeVerifier: (text) => {
-      verifier = text;
-    },
-    codeVerifier: () => verifier,
-  };
-  return { provider, tokens: () => tokens, addressToOpen: () => address?.href ?? '' };
-}
 
 /** A new connection of a host, which ends at its first request if it has to sign in. */
 async function connect({ base_url }: StackDescription, provider: OAuthClientProvider) {

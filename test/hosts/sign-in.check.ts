@@ -6,11 +6,12 @@ import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
-import { Client } from '@modelcontextprotocol/client';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { startApi } from '../e2e/api.ts';
 import { makeFolder } from '../support/folder.ts';
 import { notTested } from '../support/not-tested.ts';
+import { openProvider } from '../support/oauth-provider.ts';
 import { decide, openAuthorization, openBrowser } from '../support/sign-in.ts';
 
 // Programs that nobody here wrote sign a person in, and are given nothing but the address of the gate's sign-in.
@@ -55,7 +56,7 @@ const untilPatsEnd = () => new Promise((go) => setTimeout(go, 61_000));
 const onlyIfInstalled = isInstalled ? test : test.skip;
 
 onlyIfInstalled(
-  'mcp-remote signs in when a call needs it, answers that call, renews its PAT without asking, and does not ask when it is started again',
+  'mcp-remote signs in when it connects, renews its PAT without asking, and does not ask when it is started again',
   async () => {
     const asked: string[][] = [];
     const start = async () => {
@@ -77,10 +78,11 @@ onlyIfInstalled(
       });
 
     const first = await start();
+    expect(asked).toHaveLength(1);
+    expect(asked[0]).toHaveLength(1);
     expect(await first.callTool({ name: 'search_intents', arguments: { query: 'which country has this code' } })).toMatchObject({
       isError: false,
     });
-    expect(asked).toEqual([[]]);
     await execute(first);
     await untilPatsEnd();
     await execute(first);
@@ -94,7 +96,7 @@ onlyIfInstalled(
 );
 
 onlyIfInstalled(
-  'the Inspector signs in when a call needs it, answers that call, and renews its PAT without asking when it is started again',
+  'the Inspector signs in when it connects, and renews its PAT without asking when it is started again',
   async () => {
     const asked: string[][] = [];
     const execute = async () => {
@@ -119,3 +121,42 @@ onlyIfInstalled(
   },
   200_000,
 );
+
+/**
+ * A host that decides once, by the response to `initialize`, whether a server needs a sign-in: if not, it never looks at a later 401. It finds the
+ * metadata by the challenge only.
+ */
+async function addServer(url: string): Promise<{ authentication: 'none' | 'OAuth'; client: Client }> {
+  const client = new Client({ name: 'host', version: '1' });
+  let challenge: string | null = null;
+  const watch: typeof fetch = async (...request) => {
+    const response = await fetch(...request);
+    if (response.status === 401) challenge ??= response.headers.get('www-authenticate');
+    return response;
+  };
+  const isOpen = await client.connect(new StreamableHTTPClientTransport(new URL(url), { fetch: watch })).then(
+    () => true,
+    () => false,
+  );
+  if (isOpen) return { authentication: 'none', client };
+  if (!/^Bearer .*resource_metadata="http[^"]+"/.test(challenge ?? '')) throw new Error('the server can neither be used nor signed in to');
+  const { provider, addressToOpen } = openProvider({ clientInformation: () => ({ client_id: 'intent-gate-public' }) });
+  const first = new StreamableHTTPClientTransport(new URL(url), { authProvider: provider });
+  await new Client({ name: 'host', version: '1' }).connect(first).catch(() => {});
+  const browser = openBrowser();
+  const answer = await decide(browser, stack, await openAuthorization(browser, stack, addressToOpen()));
+  await first.finishAuth(new URL(answer.next ?? '').searchParams);
+  const signedIn = new Client({ name: 'host', version: '1' });
+  await signedIn.connect(new StreamableHTTPClientTransport(new URL(url), { authProvider: provider }));
+  return { authentication: 'OAuth', client: signedIn };
+}
+
+test.each([
+  ['/mcp/sign-in', 'OAuth', { isError: false, structuredContent: { name: 'Japan' } }],
+  ['/mcp', 'none', { isError: true, structuredContent: { error: { code: 'UNAUTHORIZED' } } }],
+])('a host that decides when it connects finds that %s has the authentication %s', async (path, authentication, result) => {
+  const host = await addServer(`${stack.base_url}${path}`);
+  expect(host.authentication).toBe(authentication);
+  expect(await host.client.callTool({ name: 'execute_intent', arguments: country })).toMatchObject(result);
+  await host.client.close();
+});
