@@ -82,7 +82,7 @@ export const discovery = {
     further: [{ path: '/mcp/sign-in', onlyWith: 'signIn' }],
     summary: 'Search, read, accept the policy and execute over the Model Context Protocol',
     description:
-      'Takes JSON-RPC messages of the Model Context Protocol, without sessions. With the setting `signIn`, `/mcp/sign-in` is the same server for hosts that sign people in: it answers 401 if a tool needs a PAT, while `/mcp` returns a result with `isError` that says what to do.',
+      'Takes JSON-RPC messages of the Model Context Protocol, without sessions. With the setting `signIn`, `/mcp/sign-in` is the same server for hosts that sign people in: it answers every request without a valid PAT with 401, while `/mcp` needs a PAT for executions only, and returns a result with `isError` that says what to do.',
     credential: 'none',
     errors: ['UNSUPPORTED_MEDIA_TYPE', 'FORBIDDEN'],
     runs: ['search-intents', 'get-intent', 'get-policy', 'execute-intent', 'get-execution'],
@@ -91,7 +91,10 @@ export const discovery = {
     others: {
       202: { description: 'The notification was accepted.' },
       400: { description: 'The message violates the protocol, or the request was refused.', answer: z.union([rpcError, errorBody]) },
-      401: { description: 'Only at `/mcp/sign-in`: the tool needs a PAT. `WWW-Authenticate` says where to get one.', answer: rpcError },
+      401: {
+        description: 'Only at `/mcp/sign-in`: the request has no valid PAT. `WWW-Authenticate` says where to get one.',
+        answer: rpcError,
+      },
       404: { description: 'There is no such method.', answer: z.union([rpcError, errorBody]) },
     },
     needs: { invokes: ['issue-pat'], signIn: true },

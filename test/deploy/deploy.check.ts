@@ -40,10 +40,11 @@ const settings = {
   ...watched,
   allowLoopback: 'true',
   retainData: 'false',
+  signIn: 'true',
 };
 /** An execution of the demo. */
 const smokeOptions = { intentUid: 'world.example:get-country:v1', parameters: { code: 'CH' } };
-const rows = [...endpointsWith({ signIn: false }).filter(hasFunction), ...backgroundFunctions];
+const rows = [...endpointsWith({ signIn: true }).filter(hasFunction), ...backgroundFunctions];
 
 interface Account {
   /** ARN and role by name */
@@ -274,6 +275,30 @@ describe('a deployment', () => {
     expect(JSON.parse(history)).toHaveProperty('AlarmHistoryItems');
   }, 60_000);
 
+  test('refuses requests to /mcp/sign-in without a token itself, and lets those with one pass to the function', async () => {
+    const initialize = { jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {} } };
+    const metadata = `resource_metadata="${api()}/.well-known/oauth-protected-resource/mcp/sign-in"`;
+    const connect = (method: string, options: ExchangeOptions = {}) => call(method, `${api()}/mcp/sign-in`, options);
+    for (const [method, options] of [
+      ['POST', { body: initialize }],
+      ['POST', { body: toolCall('search_intents', { query: 'country' }) }],
+      ['GET', {}],
+      ['DELETE', {}],
+    ] as const) {
+      const refused = await connect(method, options);
+      expect(refused).toMatchObject({ status: 401, body: { jsonrpc: '2.0', error: { code: -32041 } } });
+      expect(refused.body).not.toHaveProperty('id');
+      expect(refused.headers.get('www-authenticate')).toBe(`Bearer realm="intent-gate", ${metadata}`);
+    }
+    for (const bearer of ['not.a.pat', adminToken])
+      expect(await connect('POST', { body: initialize, bearer })).toMatchObject({ status: 401, body: { id: 1, error: { code: -32041 } } });
+    agent = await obtainNamedKey('sign-in');
+    const bearer = await requestPat();
+    expect(await connect('POST', { body: initialize, bearer })).toMatchObject({ status: 200, body: { id: 1 } });
+    expect(await connect('GET', { bearer })).toMatchObject({ status: 405 });
+    expect(await call('POST', `${api()}/mcp`, { body: initialize })).toMatchObject({ status: 200 });
+  }, 60_000);
+
   test('conforms to the specification', async () => {
     const { checks, left_behind } = await runConformance(api(), { adminToken, upstreamUrl: upstream.url });
     const missed = checks.filter(({ outcome }) => outcome !== 'passed');
@@ -465,7 +490,7 @@ describe('a deployment', () => {
 });
 
 describe('a stack that was deleted by accident', () => {
-  const kept = { retainData: 'true', requireAdminMfa: 'false' };
+  const kept = { retainData: 'true', requireAdminMfa: 'false', signIn: 'false' };
   let left: [type: string, logicalId: string, id: string][];
   const leftOf = (type: string, logicalId = ''): string =>
     left.find(([found, logical]) => found === type && logical.startsWith(logicalId))?.[2] ?? '';
@@ -508,7 +533,7 @@ describe('a stack that was deleted by accident', () => {
       userPoolId: leftOf('AWS::Cognito::UserPool'),
       signingKeys: { first: keyArn },
     };
-    await deploy({ retainData: 'true', adopt: JSON.stringify(adopt) });
+    await deploy({ retainData: 'true', adopt: JSON.stringify(adopt), signIn: 'false' });
     expect(await call('GET', `${api()}/.well-known/jwks.json`)).toMatchObject({ status: 200, body: jwks });
     expect(await call('GET', `${api()}/api/intents/${smokeOptions.intentUid}`)).toMatchObject({ status: 200 });
     expect(await getCountry(pat)).toMatchObject({ status: 200, body: { name: 'Switzerland' } });

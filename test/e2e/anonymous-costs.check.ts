@@ -106,6 +106,12 @@ const requests: Record<string, () => Request | Promise<Request>> = {
   'POST /mcp, get_intent of an unknown uid': callTool('get_intent', { intent_uid: `${uid}0` }),
   'POST /mcp, accept_policy': async () => callTool('accept_policy', await issueBody())(),
   'POST /mcp, execute_intent': callTool('execute_intent', { intent_uid: uid, parameters, pat }),
+  'POST /mcp/sign-in, without a PAT': post('/mcp/sign-in', { body: toolCall('search_intents', { query: 'country' }) }),
+  'POST /mcp/sign-in, with a forged PAT': post('/mcp/sign-in', { token: forged, body: toolCall('search_intents', { query: 'country' }) }),
+  'POST /mcp/sign-in, search_intents with a PAT for a key of their own': post('/mcp/sign-in', {
+    token: pat,
+    body: toolCall('search_intents', { query: 'country' }),
+  }),
   ...Object.fromEntries(
     [
       ...['/agents.json', '/openapi.json', '/docs', '/', '/console', '/health', '/.well-known/api-catalog', '/.well-known/jwks.json'],
