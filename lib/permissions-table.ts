@@ -6,7 +6,7 @@ const introduction = `# Permissions
 
 <!-- Written by "npm run permissions" from lib/endpoints.ts; a test compares the two. -->
 
-Every function has its own role, which may write to its log group, send traces to X-Ray, and perform the actions in its rows. API Gateway's role may invoke the functions of the endpoints. *Partitions* are the partition keys that an action may
+Every function has its own role, which may write to its log group, send traces to X-Ray, and perform the actions in its rows. API Gateway's role may invoke \`admit-token\` and the endpoints' functions. *Partitions* are the partition keys that an action may
 access (\`dynamodb:LeadingKeys\`). No function may \`Scan\` a table.
 
 Four permissions have a wildcard: traces and account limits, which are not resources, and snapshots and secrets of services, whose names are not known in advance. With the setting \`vpc\`, Lambda uses the functions' roles to connect them to the network;

@@ -435,10 +435,12 @@ describe('the form', () => {
   test('a cookie is not sent by other sites, read by scripts, or taken twice', async () => {
     const stranger = openBrowser();
     const { headers } = await stranger.request(addressOf());
-    expect(headers.getSetCookie()).toEqual([
-      expect.stringMatching(/^intent-gate-sign-in=[^;]+; Path=\/; HttpOnly; SameSite=Lax; Max-Age=900$/),
-      expect.stringMatching(/^intent-gate-request-1=[^;]+; Path=\/oauth\/signed-in; HttpOnly; SameSite=Lax; Max-Age=900$/),
-      'intent-gate-request-2=; Path=/oauth/signed-in; HttpOnly; SameSite=Lax; Max-Age=900',
+    expect(headers.getSetCookie()).toEqual([expect.stringMatching(/; Path=\/; HttpOnly; SameSite=Lax; Max-Age=900$/)]);
+    const { headers: long } = await stranger.request(addressOf({ state: 'X'.repeat(4_000) }));
+    expect(long.getSetCookie()).toEqual([
+      expect.stringMatching(/^intent-gate-sign-in=[^;]{1,200}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=900$/),
+      expect.stringMatching(/^intent-gate-request-1=[^;]{3800}; Path=\/oauth\/signed-in; HttpOnly; SameSite=Lax; Max-Age=900$/),
+      expect.stringMatching(/^intent-gate-request-2=[^;]+; Path=\/oauth\/signed-in; HttpOnly; SameSite=Lax; Max-Age=900$/),
     ]);
     const session = browser.cookiesOf(base).get('intent-gate-sign-in');
     const response = await fetch(addressOf(), {
@@ -477,11 +479,14 @@ describe('over https, in one process', () => {
     `__Host-intent-gate-sign-in=${await signIns.startSession(person, Date.now() - hours * 3_600_000, 43_200)}`;
 
   test('the cookies are for this host alone, and those with the request for one path', async () => {
-    const { cookies } = await invoke(authorizeWith(), 'GET /oauth/authorize', { query });
+    const short = await invoke(authorizeWith(), 'GET /oauth/authorize', { query });
+    const main = expect.stringMatching(/^__Host-intent-gate-sign-in=.*; Path=\/; HttpOnly; SameSite=Lax; Max-Age=900; Secure$/);
+    expect(short.cookies).toEqual([main]);
+    const { cookies } = await invoke(authorizeWith(), 'GET /oauth/authorize', { query: { ...query, state: 'X'.repeat(4_000) } });
     expect(cookies).toEqual([
-      expect.stringMatching(/^__Host-intent-gate-sign-in=.*; Path=\/; HttpOnly; SameSite=Lax; Max-Age=900; Secure$/),
+      main,
       expect.stringMatching(/^__Secure-intent-gate-request-1=.*; Path=\/oauth\/signed-in; HttpOnly; SameSite=Lax; Max-Age=900; Secure$/),
-      '__Secure-intent-gate-request-2=; Path=/oauth/signed-in; HttpOnly; SameSite=Lax; Max-Age=900; Secure',
+      expect.stringMatching(/^__Secure-intent-gate-request-2=.*; Path=\/oauth\/signed-in; HttpOnly; SameSite=Lax; Max-Age=900; Secure$/),
     ]);
     const remembered = (cookies ?? []).map((cookie) => String(cookie).split(';')[0]);
     const finish = createFinish({ signIns, userPool: { finish: async () => person }, signInSeconds: 43_200 });
@@ -579,6 +584,7 @@ describe('state', () => {
     // while signed in, and in a browser that began an attempt which it did not finish
     expect(answerOf(await open(stranger, { state, resource: 'https://other.example/mcp' })).state).toBe(state);
     const again = openBrowser();
+    await again.request(addressOf({ state: 'Y'.repeat(4_096) }));
     await again.request(addressOf({ state }));
     expect(answerOf(await decide(again, stack, await open(again, { state }))).state).toBe(state);
   });

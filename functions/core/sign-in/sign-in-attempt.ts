@@ -15,8 +15,8 @@ const attemptSeconds = 15 * 60;
 const maxCookieLength = 3_800;
 
 /**
- * The authorization request is stored in these cookies only. They need no protection against other hosts: anybody can send a person to
- * `/oauth/authorize` with any request, and the page with the policy shows it.
+ * Cookies for an authorization request that is too long for that of the attempt. They need no protection against other hosts: anybody can send a
+ * person to `/oauth/authorize` with any request, and the page with the policy shows it.
  */
 const requestCookies = ['intent-gate-request-1', 'intent-gate-request-2'];
 const callbackPath = '/oauth/signed-in';
@@ -27,15 +27,14 @@ const attemptSchema = z.object({ attempt: z.string(), verifier: z.string() });
 const toCookieText = (authRequest: AuthorizationRequest): string =>
   [...toQuery(authRequest)].map(([name, value]) => `${name}=${value.replace(/[^!#$'-*\--:<-[\]-~]/gu, encodeURIComponent)}`).join('&');
 
-const writeRequest = (request: ApiRequest, text: string, lifeSeconds: number): string[] =>
-  requestCookies.map((name, at) =>
-    writeCookie(request, text.slice(at * maxCookieLength, (at + 1) * maxCookieLength), lifeSeconds, name, callbackPath),
+/** Removes the cookies of a long request that the browser has sent. */
+export const forgetRequest = (request: ApiRequest): string[] =>
+  requestCookies.flatMap((name) =>
+    readCookie(request, name, callbackPath) === undefined ? [] : [writeCookie(request, '', 0, name, callbackPath)],
   );
 
-export const forgetRequest = (request: ApiRequest): string[] => writeRequest(request, '', 0);
-
 /**
- * Redirects a person to the user pool.
+ * Redirects a person to the user pool. The request is stored in cookies only.
  * @throws OAuthError if the request is too long for cookies
  */
 export function beginSignIn(
@@ -44,12 +43,18 @@ export function beginSignIn(
   authRequest: AuthorizationRequest,
 ): ApiResponse {
   const { state, verifier } = userPool.begin();
+  const attempt = `attempt=${state}&verifier=${verifier}`;
   const text = toCookieText(authRequest);
+  const address = userPool.signInAddress({ state, verifier }, request.baseUrl);
+  const whole = `${attempt}&${text}`;
+  if (whole.length <= maxCookieLength) return redirect(address, [writeCookie(request, whole, attemptSeconds)]);
   if (text.length > requestCookies.length * maxCookieLength)
     throw new OAuthError('invalid_request', 'The request is too long. Shorten state and the URLs.');
-  return redirect(userPool.signInAddress({ state, verifier }, request.baseUrl), [
-    writeCookie(request, `attempt=${state}&verifier=${verifier}`, attemptSeconds),
-    ...writeRequest(request, text, attemptSeconds),
+  return redirect(address, [
+    writeCookie(request, attempt, attemptSeconds),
+    ...requestCookies.map((name, at) =>
+      writeCookie(request, text.slice(at * maxCookieLength, (at + 1) * maxCookieLength), attemptSeconds, name, callbackPath),
+    ),
   ]);
 }
 
@@ -60,9 +65,10 @@ export function beginSignIn(
  */
 export function readAttempt(request: ApiRequest, state: string | undefined): { attempt: SignInAttempt; authRequest: AuthorizationRequest } {
   const fieldsOf = (text: string | undefined) => Object.fromEntries(new URLSearchParams(text));
-  const remembered = attemptSchema.safeParse(fieldsOf(readCookie(request)));
+  const fields = fieldsOf(readCookie(request));
+  const remembered = attemptSchema.safeParse(fields);
   const text = requestCookies.map((name) => readCookie(request, name, callbackPath) ?? '').join('');
-  const authRequest = authorizationParameters.safeParse(fieldsOf(text));
+  const authRequest = authorizationParameters.safeParse('client_id' in fields ? fields : fieldsOf(text));
   if (!remembered.success || !authRequest.success || remembered.data.attempt !== state) {
     throw new OAuthError(
       'access_denied',
