@@ -4,7 +4,7 @@ import { digestIntent, intentDigest } from './intent-digest.ts';
 import { intentUid, splitIntentUid } from './intent-uid.ts';
 import { jsonPointers } from './json-pointer.ts';
 import { acceptedMediaTypes, bodyMediaType } from './media-type.ts';
-import { pagination } from './pagination.ts';
+import { listQuery, pagination } from './pagination.ts';
 import { parameterSummary, parameters, recordedParameter, summarizeParameter } from './parameter.ts';
 import { description, name } from './text.ts';
 
@@ -267,6 +267,22 @@ export const intentList = pageOf(listedIntent).meta({
 });
 
 export type IntentList = z.infer<typeof intentList>;
+
+/** The query of a service's intents (endpoint 10). */
+export const serviceIntentsQuery = listQuery.extend({
+  view: z
+    .literal('full')
+    .optional()
+    .describe('full: complete records, without the terms of the policy. A page may then be shorter; only `Link` leads to the next one'),
+});
+
+export const fullIntentList = z
+  .strictObject({
+    intents: z.array(fullIntent),
+    etags: z.record(z.string(), z.string()).describe('the entity tag of each intent, as for `If-Match` and `if_match`'),
+    total_results: z.int().min(0).describe('number of intents on all pages'),
+  })
+  .meta({ id: 'FullIntentList', description: "A page of a service's complete intents with `view=full`, ordered by intent_uid." });
 
 /** Why a search found an intent. */
 const match = z.strictObject({

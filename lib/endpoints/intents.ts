@@ -1,6 +1,15 @@
-import { intentChanges, intentInput, intentList, intentsChanged, intentUpdate, savedIntent } from '../../schemas/intent.ts';
+import * as z from 'zod';
+import {
+  fullIntentList,
+  intentChanges,
+  intentInput,
+  intentList,
+  intentsChanged,
+  intentUpdate,
+  savedIntent,
+  serviceIntentsQuery,
+} from '../../schemas/intent.ts';
 import { digestIntent } from '../../schemas/intent-digest.ts';
-import { listQuery } from '../../schemas/pagination.ts';
 import type { EndpointGroup } from './endpoint.ts';
 import { intent, intentUid, revised, serviceId } from './fixtures.ts';
 import { changes, recordChanges } from './needs.ts';
@@ -30,13 +39,13 @@ export const intents = {
     path: '/api/services/{service_id}/intents',
     summary: "List a service's intents",
     description:
-      'Ordered by `intent_uid`. A page beyond the last is empty. Admins of the service also see drafts. A token is optional, but must belong to an admin.',
+      'Ordered by `intent_uid`. A page beyond the last is empty. With `view=full`, pages of at most 2 MB contain complete records. Admins of the service also see drafts. A token is optional, but must belong to an admin.',
     credential: 'none',
     errors: ['UNAUTHORIZED', 'FORBIDDEN'],
-    query: listQuery,
-    answer: intentList,
+    query: serviceIntentsQuery,
+    answer: z.union([intentList, fullIntentList]),
     headers: ['ETag', 'Link'],
-    needs: { table: { listEntry: ['query'], service: ['get'] }, adminTokens: true },
+    needs: { table: { listEntry: ['query'], service: ['get'], intent: ['getAll'] }, adminTokens: true },
     example: {
       path: { service_id: serviceId },
       answer: {

@@ -100,6 +100,7 @@ const requests: Record<string, () => Request | Promise<Request>> = {
   'GET /api/services': get('/api/services?page_size=100'),
   'GET /api/services/{service_id}': get(`/api/services/${service_id}`),
   'GET /api/services/{service_id}/intents': get(`/api/services/${service_id}/intents`),
+  'GET /api/services/{service_id}/intents, with view=full': get(`/api/services/${service_id}/intents?view=full&page_size=100`),
   'GET /api/services/{service_id}/description': get(`/api/services/${service_id}/description`),
   'POST /mcp, search_intents': callTool('search_intents', { query: 'country' }),
   'POST /mcp, get_intent': callTool('get_intent', { intent_uid: uid }),

@@ -73,13 +73,13 @@ export function openLiveIntents(table: Pick<Table, 'get' | 'getAll' | 'query'>) 
         .sort((a, b) => compareVersions(splitIntentUid(a.intent_uid).version, splitIntentUid(b.intent_uid).version));
     },
 
-    /** The intents with these uids, in order, without drafts. Does not check that their services exist. */
-    async read(uids: readonly string[]): Promise<IntentRecord[]> {
+    /** The intents with these uids, in order. Does not check that their services exist. */
+    async read(uids: readonly string[], isWithDrafts = false): Promise<IntentRecord[]> {
       const items = await table.getAll<IntentItem>(uids.map(keys.intent));
       return items
         .filter((item) => item !== undefined)
         .map(toIntentRecord)
-        .filter(isPublic);
+        .filter((intent) => isWithDrafts || isPublic(intent));
     },
   };
 }
