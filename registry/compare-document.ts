@@ -32,7 +32,7 @@ export async function compareDocument<Plan extends ImportPlan>(
   { into, headers = {}, version, namespace, isNamed = false, isDraft, isDeprecating = false, isThorough, concurrency }: DocumentChoices,
 ): Promise<{ planned: Plan; plan: ImportPlan; changes: ServiceChanges }> {
   const first = await planWith(into?.headers ?? headers);
-  const registered = await readRegistered(context, { ...first, into, isOfDocument: true }, concurrency);
+  const registered = await readRegistered(context, { ...first, into, isOfDocument: true });
   const headersKept = openHeaders(first.service, registered.service?.record);
   const planned = into === undefined && Object.keys(headersKept).length > 0 ? await planWith({ ...headersKept, ...headers }) : first;
   const placed = namespace === undefined ? keepNamespace(planned, registered.intents) : planned;

@@ -8,7 +8,7 @@ import { type Difference, findDifferences } from './differences.ts';
 import { combineIntent, combineService } from './document-rule.ts';
 import { CliFailure } from './failure.ts';
 import { normalizeIntent, normalizeService } from './normal-form.ts';
-import { type Found, findIntent, findService, findServiceByName, readFullIntents } from './read.ts';
+import { type Found, findIntent, findService, findServiceByName, listAllIntents, listServices, pageSize, readFullIntents } from './read.ts';
 
 export interface Wanted {
   service: ServiceInput;
@@ -75,10 +75,10 @@ export interface Registered {
 }
 
 /** @throws CliFailure if the service with the document's name is a different API */
-export async function readRegistered(context: RegistryContext, wanted: Wanted, concurrency: number): Promise<Registered> {
+export async function readRegistered(context: RegistryContext, wanted: Wanted): Promise<Registered> {
   const service = await findWanted(context.api, wanted);
   const intents = new Map<string, Found<FullIntent>>();
-  const found = service === undefined ? [] : readFullIntents(context, service.record.service_id, concurrency);
+  const found = service === undefined ? [] : readFullIntents(context, service.record.service_id);
   for await (const intent of found) intents.set(intent.record.intent_uid, intent);
   const registered = { service, intents };
   if (wanted.isOfDocument && !wanted.into) requireSameApi(wanted, registered);
@@ -110,7 +110,7 @@ export async function compareService(
   isThorough: boolean,
   known?: Registered,
 ): Promise<ServiceChanges> {
-  const { service: found, intents: registered } = known ?? (await readRegistered({ api, terminal }, wanted, concurrency));
+  const { service: found, intents: registered } = known ?? (await readRegistered({ api, terminal }, wanted));
   const serviceId = found?.record.service_id;
   const wantedUids = new Set(wanted.intents.map(({ intent_uid }) => intent_uid));
   const service = compareRecord(found, found ? chooseService(wanted, found.record) : wanted.service, normalizeService);
@@ -126,27 +126,57 @@ export async function compareService(
     kept: { service: [], intents: [] },
     otherOrigins: findOtherOrigins(wanted),
   };
-  const compareOne = async (intent: IntentInput): Promise<void> => {
-    const existing = registered.get(intent.intent_uid) ?? (isThorough ? await findIntent(api, intent.intent_uid) : undefined);
+  const added = [...wantedUids].filter((uid) => !registered.has(uid));
+  const foreign = isThorough ? await findForeign({ api, terminal }, added, serviceId, concurrency) : new Set<string>();
+  changes.foreign.push(...foreign);
+  const progress = terminal.progress('Comparing', wanted.intents.length);
+  for (const intent of wanted.intents) {
+    progress.step();
+    if (foreign.has(intent.intent_uid)) continue;
+    const existing = registered.get(intent.intent_uid);
     const input = wanted.isOfDocument && existing ? combineIntent(intent, normalizeIntent(existing.record)) : intent;
     const change = compareRecord(existing, input, normalizeIntent);
-    if (existing !== undefined && existing.record.service_id !== serviceId) return void changes.foreign.push(intent.intent_uid);
     if (change.kind === 'same') changes.unchanged++;
     else changes.intents.push(change);
-    const members = findKept(normalizeIntent(intent), normalizeIntent(input));
+    const members = input === intent ? [] : findKept(normalizeIntent(intent), normalizeIntent(input));
     if (members.length > 0) changes.kept.intents.push({ intent_uid: intent.intent_uid, members });
-  };
-  const progress = terminal.progress('Comparing', wanted.intents.length);
-  try {
-    await concurrently(wanted.intents, concurrency, (intent) => compareOne(intent).then(() => progress.step()));
-  } finally {
-    progress.end();
   }
+  progress.end();
   if (wanted.isOfDocument && !wanted.into)
     changes.kept.service = findKept(normalizeService(wanted.service), normalizeService(service.input));
   changes.kept.intents.sort((left, right) => (left.intent_uid < right.intent_uid ? -1 : 1));
   changes.intents.sort((left, right) => (left.input.intent_uid < right.input.intent_uid ? -1 : 1));
   return changes;
+}
+
+/** Which uids belong to other services: looked up one by one or, if that takes fewer requests, in the lists of all services. */
+async function findForeign(
+  { api, terminal }: RegistryContext,
+  uids: readonly string[],
+  serviceId: string | undefined,
+  concurrency: number,
+): Promise<Set<string>> {
+  const foreign = new Set<string>();
+  const services = uids.length > maxProbes ? await Array.fromAsync(listServices(api)) : [];
+  const others = services.filter(({ service_id }) => service_id !== serviceId);
+  const requests = others.reduce((sum, { intents }) => sum + Math.max(1, Math.ceil(intents / pageSize)), services.length / pageSize);
+  const isByList = uids.length > Math.max(maxProbes, requests);
+  const progress = terminal.progress('Checking', isByList ? others.length : uids.length);
+  const work = isByList
+    ? others.map(({ service_id }) => async () => {
+        const taken = new Set((await listAllIntents(api, service_id)).map(({ intent_uid }) => intent_uid));
+        for (const uid of uids) if (taken.has(uid)) foreign.add(uid);
+      })
+    : uids.map((uid) => async () => {
+        const found = await findIntent(api, uid);
+        if (found !== undefined && found.record.service_id !== serviceId) foreign.add(uid);
+      });
+  try {
+    await concurrently(work, concurrency, (check) => check().then(() => progress.step()));
+  } finally {
+    progress.end();
+  }
+  return foreign;
 }
 
 /**

@@ -1,14 +1,13 @@
 import type * as z from 'zod';
 import { Refusal } from '../client/errors.ts';
 import { executionPage, maxExecutionsOfPage, type RecordedExecution } from '../schemas/executions.ts';
-import { type FullIntent, fullIntent, intentList } from '../schemas/intent.ts';
+import { type FullIntent, fullIntent, fullIntentList, intentList } from '../schemas/intent.ts';
 import { type Service, service, serviceList } from '../schemas/service.ts';
 import { foldName } from '../schemas/text.ts';
 import { type Api, type ApiCallOptions, nextQuery, type Progress, type RegistryContext, readAnswer } from './api.ts';
-import { concurrently } from './concurrently.ts';
 import { CliFailure } from './failure.ts';
 
-const pageSize = 100;
+export const pageSize = 100;
 
 export async function* readPages<T extends z.ZodType>(
   api: Api,
@@ -28,25 +27,22 @@ export async function* readPages<T extends z.ZodType>(
 export const intentPath = (uid: string) => `/api/intents/${encodeURIComponent(uid)}`;
 export const servicePath = (serviceId: string) => `/api/services/${encodeURIComponent(serviceId)}`;
 
+const intentsPath = (serviceId: string) => `${servicePath(serviceId)}/intents`;
+
 /** The intents of a service ordered by uid, including deprecated ones and, for its admins, drafts. */
-const listIntents = (api: Api, serviceId: string) => readPages(api, `${servicePath(serviceId)}/intents`, {}, intentList, 'if signed in');
-
 export const listAllIntents = async (api: Api, serviceId: string) =>
-  (await Array.fromAsync(listIntents(api, serviceId), ({ intents }) => intents)).flat();
+  (await Array.fromAsync(readPages(api, intentsPath(serviceId), {}, intentList, 'if signed in'), ({ intents }) => intents)).flat();
 
-/** The intents of a service with their full records, ordered by uid. Omits intents deleted in the meantime. */
-export async function* readFullIntents({ api, terminal }: RegistryContext, serviceId: string, concurrency: number) {
+/** The intents of {@link listAllIntents} with their full records, page by page. */
+export async function* readFullIntents({ api, terminal }: RegistryContext, serviceId: string): AsyncGenerator<Found<FullIntent>> {
   let progress: Progress | undefined;
   try {
-    for await (const { intents, pagination } of listIntents(api, serviceId)) {
-      progress ??= terminal.progress('Reading', pagination.total_results);
-      const found = new Map<string, Found<FullIntent>>();
-      await concurrently(intents, concurrency, async ({ intent_uid }) => {
-        const intent = await findIntent(api, intent_uid);
-        if (intent) found.set(intent_uid, intent);
-        progress?.step();
-      });
-      yield* intents.flatMap(({ intent_uid }) => found.get(intent_uid) ?? []);
+    for await (const page of readPages(api, intentsPath(serviceId), { view: 'full' }, fullIntentList, 'if signed in')) {
+      progress ??= terminal.progress('Reading', page.total_results);
+      for (const record of page.intents) {
+        yield { record, etag: page.etags[record.intent_uid] ?? '*' };
+        progress.step();
+      }
     }
   } finally {
     progress?.end();

@@ -53,19 +53,21 @@ export async function forgetSession(baseUrl: string): Promise<boolean> {
 /** How long before expiry to renew tokens, in milliseconds. */
 const marginMs = 60_000;
 
-/** `INTENT_GATE_TOKEN`, else the tokens of the session. */
+/** `INTENT_GATE_TOKEN`, else the tokens of the session, whose file is read once, and again for each renewal. */
 export function openTokens(baseUrl: string): Tokens {
+  let known: Session | undefined;
   let renewing: Promise<string> | undefined;
   return {
     async get(renew = false) {
       if (process.env.INTENT_GATE_TOKEN) return process.env.INTENT_GATE_TOKEN;
-      const session = (await readSessions())[baseUrl];
+      const session = renew || known === undefined ? (await readSessions())[baseUrl] : known;
+      known = session;
       if (session === undefined)
         throw new CliFailure('credentials', `You are not signed in to ${baseUrl}. Sign in with: npx intent-gate login${hintFor(baseUrl)}`);
       if (session.kind === 'local') return readLocalToken(session.stack_file, baseUrl);
       if (!renew && session.expires_at - marginMs > Date.now()) return session.access_token;
       renewing ??= renewSession(baseUrl, session).finally(() => {
-        renewing = undefined;
+        renewing = known = undefined;
       });
       return renewing;
     },

@@ -18,8 +18,7 @@ export function addRegistry(program: CommandUnknownOpts): void {
     .option('-o, --output <file>', 'output file; default: stdout')
     .option('--folder <folder>', 'write one file per service to this folder instead')
     .option('--format <format>', 'yaml or json; default: from the file name, else yaml')
-    .addOption(concurrencyOption)
-    .action(async ({ service, output, folder, format, concurrency }, command) => {
+    .action(async ({ service, output, folder, format }, command) => {
       const context = openContext(command);
       const write = chooseWriter(format ?? (context.terminal.isJson || output?.endsWith('.json') ? 'json' : 'yaml'));
       if (output !== undefined && folder !== undefined) throw usageFailure('Give either --output or --folder.');
@@ -27,7 +26,7 @@ export function addRegistry(program: CommandUnknownOpts): void {
       // nothing is written if one does not exist
       if (service !== undefined) await namesOf(context, service);
       let count = 0;
-      const read = (some: readonly string[]) => write(readServices(context, some, concurrency, () => count++));
+      const read = (some: readonly string[]) => write(readServices(context, some, () => count++));
       if (folder !== undefined) await exportToFolder(folder, await namesOf(context, names), read, write === writers.json ? 'json' : 'yaml');
       else if (output !== undefined) await writeWhole(output, read(names));
       else for await (const part of read(names)) process.stdout.write(part);
@@ -89,9 +88,9 @@ async function namesOf({ api }: CliContext, asked: readonly string[]): Promise<M
   return names;
 }
 
-export async function* readServices(context: CliContext, names: readonly string[], concurrency: number, onIntent: () => void = () => {}) {
+export async function* readServices(context: CliContext, names: readonly string[], onIntent: () => void = () => {}) {
   async function* readIntents(serviceId: string) {
-    for await (const { record } of readFullIntents(context, serviceId, concurrency)) {
+    for await (const { record } of readFullIntents(context, serviceId)) {
       onIntent();
       yield normalizeIntent(record);
     }

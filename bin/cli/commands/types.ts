@@ -5,7 +5,7 @@ import { readRegistry, writeWhole } from '../../../registry/files.ts';
 import { listServices } from '../../../registry/read.ts';
 import type { IntentInput } from '../../../schemas/intent.ts';
 import { foldName } from '../../../schemas/text.ts';
-import { type CliContext, concurrencyOption, openContext } from '../context.ts';
+import { type CliContext, openContext } from '../context.ts';
 import { writePython } from '../declarations/python.ts';
 import { writeTypeScript } from '../declarations/typescript.ts';
 import { plural } from '../terminal.ts';
@@ -25,10 +25,9 @@ export function addTypes(program: CommandUnknownOpts): void {
     )
     .option('--module <name>', 'module from which the TypeScript program imports the client', 'intent-gate-client')
     .option('-o, --output <file>', 'output file; default: stdout')
-    .addOption(concurrencyOption)
-    .action(async (file, { service, language, module, output, concurrency }, command) => {
+    .action(async (file, { service, language, module, output }, command) => {
       const context = openContext(command);
-      const all = file === undefined ? await readFromGate(context, service, concurrency) : await readFromFile(file, service);
+      const all = file === undefined ? await readFromGate(context, service) : await readFromFile(file, service);
       // deprecated intents and drafts cannot be executed
       const intents = all.filter(({ deprecated, draft }) => !deprecated && !draft).sort((a, b) => (a.intent_uid < b.intent_uid ? -1 : 1));
       const written = language === 'python' ? writePython(intents) : writeTypeScript(intents, module);
@@ -41,10 +40,10 @@ export function addTypes(program: CommandUnknownOpts): void {
     });
 }
 
-async function readFromGate(context: CliContext, given: readonly string[] | undefined, concurrency: number): Promise<IntentInput[]> {
+async function readFromGate(context: CliContext, given: readonly string[] | undefined): Promise<IntentInput[]> {
   const names = given ?? (await Array.fromAsync(listServices(context.api), ({ service_id }) => service_id));
   const intents: IntentInput[] = [];
-  for await (const service of readServices(context, names, concurrency)) for await (const intent of service.intents) intents.push(intent);
+  for await (const service of readServices(context, names)) for await (const intent of service.intents) intents.push(intent);
   return intents;
 }
 

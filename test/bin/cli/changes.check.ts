@@ -203,6 +203,48 @@ describe('intents are changed in batches', () => {
   });
 });
 
+describe('a comparison', () => {
+  /** Compares, and also returns the paths of its requests. */
+  async function compareCounting(wanted: ReturnType<typeof wantedOf>, isThorough: boolean) {
+    const { api } = context();
+    const paths: string[] = [];
+    const call: Api['call'] = (method, path, options) => {
+      paths.push(path);
+      return api.call(method, path, options);
+    };
+    return { changes: await compareService(contextOf({ ...api, call }), wanted, 4, isThorough), paths };
+  }
+
+  test('reads the complete records of a service in pages', async () => {
+    const wanted = wantedOf('paged', many('paged', 130));
+    const { service_id } = await make(wanted);
+    const changed = wantedOf('paged', wanted.intents.with(129, intentAt('paged', 129, { tags: ['new'] })));
+    const { changes, paths } = await compareCounting(changed, true);
+    expect(changes).toMatchObject({ unchanged: 129, intents: [{ kind: 'update', differences: [{ path: '/tags', after: ['new'] }] }] });
+    expect(paths.filter((path) => path.includes('intents'))).toEqual(Array(2).fill(`${servicePath(service_id ?? '')}/intents`));
+    expect(await applyChanges(context(), changes, false)).toMatchObject({ updated: 1, failed: [] });
+  });
+
+  test.each<[title: string, count: number, lookUps: number]>([
+    ['a few new uids one by one', 3, 2],
+    ['many new uids in the lists of the other services', 40, 1],
+  ])('looks up %s, to report those of other services', async (_, count, lookUps) => {
+    const name = `thorough-${count}`;
+    const owned = [1, 2].map((at) => intentAt(name, at).intent_uid);
+    await make(
+      wantedOf(
+        `${name}-owner`,
+        owned.map((intent_uid, at) => intentAt(`${name}-owner`, at, { intent_uid, draft: at === 1 })),
+      ),
+    );
+    const { changes, paths } = await compareCounting(wantedOf(name, many(name, count)), true);
+    expect(changes.foreign.sort()).toEqual(owned);
+    expect(changes.intents).toHaveLength(count - 2);
+    // once to find the service, among at most 20 intents
+    expect(paths.filter((path) => path.includes('act-000'))).toHaveLength(lookUps);
+  });
+});
+
 describe('the history', () => {
   test('shows a row for each kind of change in an entry', async () => {
     const { stdout } = await run(['history', '--id', intentAt('lost', 12).intent_uid]);

@@ -1,11 +1,12 @@
 import { createHmac } from 'node:crypto';
-import { readFileSync, statSync } from 'node:fs';
+import { chmodSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
-import { afterAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { renewTokens, signIn } from '../../../bin/cli/cognito.ts';
+import { openTokens, saveSession } from '../../../bin/cli/session.ts';
 import { close, listen } from '../../../bin/local/http.ts';
 import { startIdentity } from '../../../bin/local/identity.ts';
 import { makeFolder } from '../../support/folder.ts';
@@ -56,6 +57,64 @@ test('login stores the tokens in a file that only its owner can read, and prints
   expect(await run(['--url', gate, 'logout', '--json'])).toMatchObject({
     code: 0,
     stdout: `{\n  "base_url": "${gate}",\n  "was_signed_in": true\n}\n`,
+  });
+});
+
+describe('the tokens of a session', () => {
+  const home = join(folder, 'kept-session');
+  const file = join(home, 'sessions.json');
+  const writeSession = async (expires_at: number): Promise<string> => {
+    const tokens = await signIn(as('admin'), passwordOf('admin'), asks);
+    await saveSession(gate, { kind: 'cognito', ...as('admin'), ...tokens, expires_at });
+    return tokens.access_token;
+  };
+  let before: string | undefined;
+  beforeAll(() => {
+    before = process.env.INTENT_GATE_HOME;
+    process.env.INTENT_GATE_HOME = home;
+  });
+  afterAll(() => {
+    if (before === undefined) delete process.env.INTENT_GATE_HOME;
+    else process.env.INTENT_GATE_HOME = before;
+  });
+
+  test('are read once, so that not every request reads the file', async () => {
+    const token = await writeSession(Date.now() + 3_600_000);
+    const tokens = openTokens(gate);
+    expect(await tokens.get()).toBe(token);
+    rmSync(file);
+    expect(await Promise.all([tokens.get(), tokens.get()])).toEqual([token, token]);
+    await expect(openTokens(gate).get()).rejects.toThrow(`You are not signed in to ${gate}.`);
+  });
+
+  test.each<[title: string, expiresInMs: number, renew: boolean]>([
+    ['about to expire', 30_000, false],
+    ['refused', 3_600_000, true],
+  ])('are renewed once for all requests if they are %s, and stored', async (_, expiresInMs, renew) => {
+    const token = await writeSession(Date.now() + expiresInMs);
+    const tokens = openTokens(gate);
+    const [first, second] = await Promise.all([tokens.get(renew), tokens.get(renew)]);
+    expect(second).toBe(first);
+    expect(first).not.toBe(token);
+    expect(JSON.parse(readFileSync(file, 'utf8'))[gate]).toMatchObject({ access_token: first });
+    expect(await tokens.get()).toBe(first);
+  });
+
+  test('are read again if they are refused after someone has signed in anew', async () => {
+    await writeSession(Date.now() + 3_600_000);
+    const tokens = openTokens(gate);
+    await tokens.get();
+    rmSync(file);
+    await expect(tokens.get(true)).rejects.toThrow(`You are not signed in to ${gate}.`);
+    const token = await writeSession(Date.now() + 3_600_000);
+    expect(await tokens.get()).toBe(token);
+  });
+
+  test.each([0o640, 0o604])('are refused if others may read their file (mode %o)', async (mode) => {
+    await writeSession(Date.now() + 3_600_000);
+    chmodSync(file, mode);
+    await expect(openTokens(gate).get()).rejects.toThrow(`Others can read ${file}`);
+    rmSync(file);
   });
 });
 
