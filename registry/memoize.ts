@@ -6,3 +6,13 @@ export function memoize<T>(work: () => T): () => T {
     return known.outcome;
   };
 }
+
+/** Runs the work once for each object, for as long as the object is in use. */
+export function memoizeFor<Key extends object, T>(work: (key: Key) => T): (key: Key) => T {
+  const known = new WeakMap<Key, { outcome: T }>();
+  return (key) => {
+    const { outcome } = known.get(key) ?? { outcome: work(key) };
+    known.set(key, { outcome });
+    return outcome;
+  };
+}

@@ -1,14 +1,12 @@
 import { findPatternProblem } from '../../functions/core/parameters/keywords.ts';
 import { jsonTypes, maxSchemaBytes, type NestedSchema, nestedKeywords, type Parameter } from '../../schemas/parameter.ts';
+import { memoizeFor } from '../memoize.ts';
 import type { Facts } from './facts.ts';
 import type { AddNote } from './node.ts';
 import { fitDescription } from './text.ts';
 
 /** An intent may have 32 levels of JSON, and each schema level takes two. */
 const maxLevels = 12;
-
-/** Bounds the work on heavily branching schemas. */
-const maxSchemas = 3_000;
 
 /** Maximum lengths of member descriptions to try in turn, in UTF-16 units. */
 const descriptionLengths = [400, 120, 0];
@@ -31,7 +29,7 @@ export function describeInside(described: readonly Described[], path: string, ad
   let fitting: Written[] | undefined;
   for (const [at, length] of descriptionLengths.entries()) {
     for (let levels = (fitting ? levelsOf(fitting) : 0) + 1; levels <= maxLevels; levels++) {
-      const written = described.map((one) => write(one, levels, length));
+      const written = described.map((one) => writeOnce(one, levels, length));
       if (written.reduce((sum, { bytes }) => sum + bytes, 0) > maxSchemaBytes) break;
       fitting = written;
       if (!written.some(({ isCut }) => isCut)) break;
@@ -58,19 +56,35 @@ interface Written {
 
 const levelsOf = (written: readonly Written[]): number => Math.max(...written.map(({ levels }) => levels));
 
+/** The schemas of each value, by how they are written: operations that refer to the same schema have the same facts. */
+const writtenFor = memoizeFor((_facts: Facts) => new Map<string, Written>());
+
+function writeOnce(described: Described, levels: number, descriptionLength: number): Written {
+  const written = writtenFor(described.facts);
+  const key = `${levels} ${descriptionLength} ${described.isNullSent}`;
+  const known = written.get(key) ?? write(described, levels, descriptionLength);
+  written.set(key, known);
+  return known;
+}
+
+const plainDescription = memoizeFor(({ description }: Facts) => fitDescription(description, '', () => {}));
+
 function write({ facts, isNullSent }: Described, levels: number, descriptionLength: number): Written {
-  let count = 0;
+  /** no more than the size of the whole in bytes: of each schema without those in it, and of its name */
+  let leastBytes = 0;
   let isCut = false;
 
   const toSchema = (facts: Facts, level: number, open: readonly Facts[]): NestedSchema => {
-    const { description, items, values, properties, types } = facts;
+    if (leastBytes > maxSchemaBytes) return {};
+    const { items, values, properties, types } = facts;
     const required = types === undefined || types.has('object') ? [...facts.required].filter((name) => name !== '__proto__') : [];
     const schema: NestedSchema = { ...typeOf(facts, level > 0 || isNullSent), ...constraintsOf(facts, level === 0) };
-    const text = level > 0 && descriptionLength > 0 ? fitDescription(description, '', () => {}) : undefined;
+    const text = level > 0 && descriptionLength > 0 ? plainDescription(facts) : undefined;
     if (text !== undefined) schema.description = text.length <= descriptionLength ? text : `${text.slice(0, descriptionLength - 1)}…`;
+    leastBytes += JSON.stringify(schema).length + 3;
     if (items === undefined && values === undefined && properties.size === 0 && required.length === 0) return schema;
     const isLoop = open.includes(facts);
-    if (isLoop || level >= levels || ++count > maxSchemas) {
+    if (isLoop || level >= levels) {
       isCut ||= !isLoop;
       return { ...schema, $comment: isLoop ? loopComment : cutComment };
     }
@@ -93,8 +107,9 @@ function write({ facts, isNullSent }: Described, levels: number, descriptionLeng
     whole.$comment ??
     nestedOnly.find((name) => whole[name] !== undefined);
   const schema = says === undefined && !Array.isArray(whole.type) ? undefined : whole;
-  const bytes = schema === undefined ? 0 : new TextEncoder().encode(JSON.stringify(schema)).length;
-  return { schema, bytes, levels, isCut };
+  if (schema === undefined) return { schema, bytes: 0, levels, isCut };
+  if (leastBytes > maxSchemaBytes) return { schema: undefined, bytes: leastBytes, levels, isCut };
+  return { schema, bytes: new TextEncoder().encode(JSON.stringify(schema)).length, levels, isCut };
 }
 
 /** Constraints that only a nested schema can express. */

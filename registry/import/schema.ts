@@ -47,6 +47,8 @@ export function openSchemaReader(addNote: AddNote): ReadSchema {
       addNote(pathOf(schema), `the schema is made of ${open.has(schema) ? 'itself' : 'too many others'}; that part of it was left out`);
       return anything;
     }
+    // the same facts for every reference, so that they are described once
+    if (schema.$ref !== undefined && Object.keys(schema).length === 1) return readReference(schema)[0] ?? anything;
     open.add(schema);
     const alternatives = ['oneOf', 'anyOf'].flatMap((keyword) => {
       const branches = list(schema[keyword]).map(readBranch);
