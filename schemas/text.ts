@@ -8,6 +8,8 @@ import * as z from 'zod';
 const hidden =
   /(?!(?<=[\p{L}\p{M}])[\u200c\u200d](?=[\p{L}\p{M}])|(?<=\p{Extended_Pictographic}[\ufe0f\p{Emoji_Modifier}]?)\u200d(?=\p{Extended_Pictographic})|(?<=[^\P{Emoji}#*0-9])\ufe0f|(?<=[#*0-9])\ufe0f(?=\u20e3))(?:[^\P{Cc}\n\t]|[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\u2028\u2029\ufff9-\ufffb\u{e0000}-\u{e0fff}])/gu;
 
+const firstHidden = new RegExp(hidden, 'u');
+
 /** Unicode code points, not UTF-16 units. */
 export const characters = (text: string): number => [...text].length;
 
@@ -24,7 +26,7 @@ export const escapeHiddenInJson = (json: string): string =>
  * @returns undefined if it contains none
  */
 export function describeHidden(text: string, isMultiline: boolean): string | undefined {
-  const places = [text.search(new RegExp(hidden, 'u')), isMultiline ? -1 : text.search(/[\n\t]/)].filter((place) => place >= 0);
+  const places = [text.search(firstHidden), isMultiline ? -1 : text.search(/[\n\t]/)].filter((place) => place >= 0);
   if (places.length === 0) return undefined;
   const place = Math.min(...places);
   const codePoint = (text.codePointAt(place) ?? 0).toString(16).toUpperCase().padStart(4, '0');

@@ -256,12 +256,18 @@ const segmentsOf = (path: string): string[] => path.split('/').filter(Boolean);
 const inWords = (segments: readonly string[]): string =>
   segments.flatMap((segment) => (isVersion(segment) ? [segment] : readWords(segment))).join(' ');
 
+/** Segments that all paths of a group have. */
+const sharedSegments = (group: readonly Named[]): ReadonlySet<string> =>
+  group.reduce(
+    (shared: ReadonlySet<string>, { path }) => new Set(segmentsOf(path).filter((segment) => shared.has(segment))),
+    new Set(segmentsOf(group[0]?.path ?? '')),
+  );
+
 /** Labels that distinguish operations of the same name, shortest first; a label may be empty. */
-const labels: ((one: Named, group: readonly Named[]) => string)[] = [
-  ({ path }, group) =>
-    inWords(segmentsOf(path).filter((part) => !part.includes('{') && !group.every((other) => segmentsOf(other.path).includes(part)))),
-  ({ path }, group) => {
-    const places = segmentsOf(path).filter((part) => part.includes('{') && !group.every((other) => segmentsOf(other.path).includes(part)));
+const labels: ((one: Named, shared: ReadonlySet<string>) => string)[] = [
+  ({ path }, shared) => inWords(segmentsOf(path).filter((part) => !part.includes('{') && !shared.has(part))),
+  ({ path }, shared) => {
+    const places = segmentsOf(path).filter((part) => part.includes('{') && !shared.has(part));
     return places.length > 0 ? `by ${inWords(places)}` : '';
   },
   ({ method }) => method,
@@ -275,7 +281,8 @@ export function distinguish(operations: readonly Named[]): string[] {
   for (const label of labels) {
     for (const [, indices] of groups()) {
       const group = indices.map((at) => operations[at]).filter((one) => one !== undefined);
-      const found = group.map((one) => label(one, group));
+      const shared = sharedSegments(group);
+      const found = group.map((one) => label(one, shared));
       if (new Set(found).size < found.length) continue;
       for (const [index, at] of indices.entries()) if (found[index] !== '') names[at] = `${operations[at]?.name} (${found[index]})`;
     }

@@ -33,21 +33,26 @@ export const unreadMember = 'x-unread';
 
 const maxDepth = 500;
 
+const isInside = (value: unknown): value is object => typeof value === 'object' && value !== null && !isRawNumber(value);
+
 /**
- * Copies a parsed file and gives every object its JSON pointer and file.
+ * Gives every object of a parsed file its JSON pointer and file, in place, because a copy takes several times the memory. An object at several places,
+ * such as a YAML alias, keeps the first.
  * @param name - prefix of the pointers
  * @throws DocumentError if it is nested too deeply
  */
 export function locate(value: unknown, name = '', find: Home['find'] = () => undefined): Home {
-  const file: Home = { root: undefined, find };
-  const copy = (value: unknown, path: string, depth: number): unknown => {
-    if (typeof value !== 'object' || value === null || isRawNumber(value)) return value;
+  const file: Home = { root: value, find };
+  const visit = (value: object, path: string, depth: number): void => {
     if (depth > maxDepth) throw new DocumentError(`The document is nested more than ${maxDepth} deep.`);
-    if (Array.isArray(value)) return value.map((item, index) => copy(item, `${path}/${index}`, depth + 1));
-    const members = Object.entries(value).map(([name, member]) => [name, copy(member, path + pointer([name]), depth + 1)]);
-    return { ...Object.fromEntries(members), [source]: path, [home]: file };
+    if (Array.isArray(value)) {
+      for (const [index, item] of value.entries()) if (isInside(item)) visit(item, `${path}/${index}`, depth + 1);
+    } else if (!(home in value)) {
+      Object.assign(value, { [source]: path, [home]: file });
+      for (const [name, member] of Object.entries(value)) if (isInside(member)) visit(member, path + pointer([name]), depth + 1);
+    }
   };
-  file.root = copy(value, name, 0);
+  if (isInside(value)) visit(value, name, 0);
   return file;
 }
 
