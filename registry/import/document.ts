@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { isScalar, parseDocument, visit } from 'yaml';
+import { isScalar, Lexer, parseDocument, visit } from 'yaml';
 import { describeJsonError } from '../../functions/core/json-error.ts';
 import type { Issue } from '../../schemas/errors.ts';
 import { parseExact } from '../../schemas/number.ts';
@@ -21,6 +21,46 @@ export function decodeText(bytes: Uint8Array): string {
   );
 }
 
+/** A document, or files of one, beyond the limits of {@link openReader}. */
+export class TooLarge extends DocumentError {
+  constructor() {
+    super(
+      'The document is too large: reading more than 20 MB of JSON or 5 MB of YAML, or an extreme number of values, can take gigabytes of memory. Import it with the command line and --large.',
+    );
+  }
+}
+
+/** Maximum size of all files together, in UTF-16 units, and number of their values and tokens: a token of YAML takes up to 400 bytes, one of brackets 600. */
+const limits = { json: { size: 20_000_000, parts: 1_000_000 }, yaml: { size: 5_000_000, parts: 1_200_000 } };
+
+/** Maximum size of a file that is read without `--large`, so that a larger one need not be opened. UTF-8 has up to three bytes for a UTF-16 unit. */
+export const maxFileBytes = 3 * limits.json.size;
+
+/**
+ * A reader for the files of one document, which takes at most 500 MB of memory.
+ * @param isLarge - without limits
+ */
+export function openReader(isLarge = false): (text: string) => unknown {
+  const read = { json: { size: 0, parts: 0 }, yaml: { size: 0, parts: 0 } };
+  const count = (kind: keyof typeof limits, text: string): void => {
+    const [total, limit] = [read[kind], limits[kind]];
+    total.size += text.length;
+    if (total.size > limit.size) throw new TooLarge();
+    const tokens = kind === 'json' ? text.matchAll(/[,[{]/g) : new Lexer().lex(text);
+    for (const token of tokens) {
+      total.parts += kind === 'yaml' && ',[]{}'.includes(String(token)) ? 2 : 1;
+      if (total.parts > limit.parts) throw new TooLarge();
+    }
+  };
+  return (text) => {
+    if (!isLarge) count(isBraced(text) ? 'json' : 'yaml', text);
+    return readDocument(text);
+  };
+}
+
+/** Whether a text is probably JSON, perhaps after a comment. */
+const isBraced = (text: string): boolean => /^\ufeff?\s*(?:[{[]|\/[/*])/.test(text);
+
 /**
  * Parses JSON or YAML 1.2, keeping every digit. Text that begins with a brace or bracket is parsed as JSON first, which is much faster.
  * @throws DocumentError naming the line
@@ -28,7 +68,7 @@ export function decodeText(bytes: Uint8Array): string {
 export function readDocument(text: string): unknown {
   const content = text.replace(/^\ufeff/, '');
   if (content.trim() === '') throw new DocumentError('The document is empty.');
-  return /^\s*(?:[{[]|\/[/*])/.test(content) ? readJson(content) : readYaml(content);
+  return isBraced(content) ? readJson(content) : readYaml(content);
 }
 
 /** Falls back to YAML, which allows braces and trailing commas, too. */

@@ -1,6 +1,6 @@
 import { concurrently } from '../concurrently.ts';
 import { CliFailure } from '../failure.ts';
-import { DocumentError, decodeText, readDocument } from './document.ts';
+import { DocumentError, decodeText, openReader, TooLarge } from './document.ts';
 import { type Home, homeOf, isNode, locate, lookUp, type Node, type Note, node, pathOf, text, unreadMember } from './node.ts';
 
 export interface Loaded {
@@ -29,9 +29,13 @@ const readsAtOnce = 8;
 /** Whether a file may be part of a document: JSON or YAML, neither hidden nor in a hidden folder. */
 export const isPartName = (path: string): boolean => /\.(json|ya?ml)$/i.test(path) && !/(^|[\\/])\./.test(path);
 
-/** Reads a document and the files of the library that it refers to, wherever OpenAPI allows references. */
-export async function joinFiles(text: string, library: Library): Promise<Loaded> {
+/**
+ * Reads a document and the files of the library that it refers to, wherever OpenAPI allows references.
+ * @param isLarge - without limits; see {@link openReader}
+ */
+export async function joinFiles(text: string, library: Library, isLarge = false): Promise<Loaded> {
   const { origin, nameOf } = library;
+  const readDocument = openReader(isLarge);
   const notes: Note[] = [];
   const left = new Set<string>();
   const files: string[] = [];
@@ -48,7 +52,7 @@ export async function joinFiles(text: string, library: Library): Promise<Loaded>
     try {
       return locate(readDocument(decodeText(await library.read(path))), `${nameOf(path)}#`, findFrom(path));
     } catch (error) {
-      if (!(error instanceof CliFailure)) throw error;
+      if (!(error instanceof CliFailure) || error instanceof TooLarge) throw error;
       notes.push({ path: nameOf(path), note: `the file was not read: ${error.message}` });
       return locate({ [unreadMember]: `points to ${nameOf(path)}, which was not read` });
     }
@@ -118,12 +122,16 @@ const depthOf = (path: string): number => path.split('/').length;
  * The documents in the topmost folder that contains any, likeliest first.
  * @throws DocumentError if there are none
  */
-export async function findDocuments(names: readonly string[], read: (name: string) => Promise<Uint8Array> | Uint8Array): Promise<string[]> {
+export async function findDocuments(
+  names: readonly string[],
+  read: (name: string) => Promise<Uint8Array> | Uint8Array,
+  isLarge = false,
+): Promise<string[]> {
   if (names.length === 1) return [...names];
   const ordered = [...names].sort((left, right) => Number(isUsual(right)) - Number(isUsual(left)) || (left < right ? -1 : 1));
   for (const [, level] of [...Map.groupBy(ordered, depthOf)].sort(([left], [right]) => left - right)) {
     const found = [];
-    for (const name of level) if (await isDocument(name, read)) found.push(name);
+    for (const name of level) if (await isDocument(name, read, isLarge)) found.push(name);
     if (found.length > 0) return found;
   }
   throw new DocumentError(
@@ -131,12 +139,12 @@ export async function findDocuments(names: readonly string[], read: (name: strin
   );
 }
 
-async function isDocument(name: string, read: (name: string) => Promise<Uint8Array> | Uint8Array): Promise<boolean> {
+async function isDocument(name: string, read: (name: string) => Promise<Uint8Array> | Uint8Array, isLarge: boolean): Promise<boolean> {
   try {
-    const document = readDocument(decodeText(await read(name)));
+    const document = openReader(isLarge)(decodeText(await read(name)));
     return isNode(document) && rootMembers.some((member) => Object.hasOwn(document, member));
   } catch (error) {
-    if (error instanceof DocumentError) return false;
+    if (error instanceof DocumentError && !(error instanceof TooLarge)) return false;
     throw error;
   }
 }

@@ -5,7 +5,7 @@ import { CliFailure, usageFailure } from '../failure.ts';
 import { readBytes, readText } from '../input.ts';
 import { decodeText } from './document.ts';
 import { openFetcher } from './fetch-document.ts';
-import { findDocuments, isPartName, joinFiles, type Loaded } from './join-files.ts';
+import { findDocuments, isPartName, joinFiles, type Library, type Loaded } from './join-files.ts';
 import { percentDecoded } from './node.ts';
 
 const maxFetches = 5_000;
@@ -16,13 +16,13 @@ const maxFiles = 10_000;
  * Reads the document in a file or folder, with the JSON and YAML files in that folder or in `parts` that it refers to. Reads and fetches nothing else.
  * @throws CliFailure
  */
-export async function loadFile(source: string, parts?: string): Promise<Loaded> {
+export async function loadFile(source: string, parts?: string, isLarge = false): Promise<Loaded> {
   const isWhole = isFolder(source);
   if (parts !== undefined && !isFolder(parts)) throw usageFailure(`The folder ${parts} does not exist.`);
   const folder = parts ?? (isWhole ? source : undefined);
-  const origin = realpathSync.native(isWhole ? await chooseDocument(source) : existing(source));
+  const origin = realpathSync.native(isWhole ? await chooseDocument(source, isLarge) : existing(source));
   const root = folder === undefined ? undefined : realpathSync.native(folder);
-  return joinFiles(await readText(origin), {
+  const library: Library = {
     origin,
     find: (reference, from) => {
       if (root === undefined || /^[a-z][a-z0-9+.-]+:/i.test(reference)) return undefined;
@@ -31,7 +31,8 @@ export async function loadFile(source: string, parts?: string): Promise<Loaded> 
     },
     read: readBytes,
     nameOf: (path) => (root !== undefined && path.startsWith(root) ? relative(root, path) : basename(path)),
-  });
+  };
+  return joinFiles(await readText(origin), library, isLarge);
 }
 
 /** Resolves symbolic links first, so that none leads out of the folder or to a hidden file. */
@@ -51,14 +52,14 @@ function existing(file: string): string {
   return file;
 }
 
-async function chooseDocument(folder: string): Promise<string> {
+async function chooseDocument(folder: string, isLarge: boolean): Promise<string> {
   const names = globSync('**/*.{json,yaml,yml}', { cwd: folder, exclude: (path) => /(^|[\\/])(\.|node_modules$)/.test(path) })
     .filter(isPartName)
     .map((name) => name.replaceAll(sep, '/'));
   if (names.length === 0) throw usageFailure(`The folder ${folder} has no JSON or YAML file.`);
   if (names.length > maxFiles)
     throw usageFailure(`The folder ${folder} has more than ${maxFiles} files. Give the folder of the document alone.`);
-  const found = await findDocuments(names, (name) => readBytes(join(folder, name)));
+  const found = await findDocuments(names, (name) => readBytes(join(folder, name)), isLarge);
   const [first = '', ...others] = found;
   if (others.length > 0 && !/^(openapi|swagger)\.\w+$/i.test(basename(first)))
     throw usageFailure(
@@ -71,7 +72,7 @@ async function chooseDocument(folder: string): Promise<string> {
  * Fetches a document under the rules for calls, with the files below the URL `parts` that it refers to.
  * @throws DocumentError
  */
-export async function loadAddress(address: string, rules: EgressRules, parts?: string): Promise<Loaded> {
+export async function loadAddress(address: string, rules: EgressRules, parts?: string, isLarge = false): Promise<Loaded> {
   const fetcher = openFetcher(rules);
   const folder = parts === undefined ? undefined : new URL('.', parts).href;
   let count = 0;
@@ -80,7 +81,7 @@ export async function loadAddress(address: string, rules: EgressRules, parts?: s
     return fetcher.fetch(path);
   };
   try {
-    return await joinFiles(decodeText(await fetcher.fetch(address)), {
+    const library: Library = {
       origin: address,
       find: (reference, from) => {
         const url = URL.parse(reference, from);
@@ -91,7 +92,8 @@ export async function loadAddress(address: string, rules: EgressRules, parts?: s
       },
       read,
       nameOf: (path) => (folder !== undefined && path.startsWith(folder) ? path.slice(folder.length) : path),
-    });
+    };
+    return await joinFiles(decodeText(await fetcher.fetch(address)), library, isLarge);
   } finally {
     fetcher.close();
   }

@@ -64,7 +64,9 @@ export function planOpenApi(document: unknown, options: ImportOptions): ImportPl
   };
 
   const intents: { intent: IntentInput; operation: Operation }[] = [];
+  const progress = options.progress?.('Planning', operations.length);
   for (const operation of operations) {
+    progress?.step();
     // notes on skipped operations are discarded
     const ownNotes: Note[] = [];
     const planned = planOne(operation.title, skipped, () => {
@@ -90,8 +92,9 @@ export function planOpenApi(document: unknown, options: ImportOptions): ImportPl
     });
     if (planned === undefined) continue;
     intents.push({ intent: planned, operation });
-    notes.push(...ownNotes);
+    for (const note of ownNotes) notes.push(note);
   }
+  progress?.end();
   const service = makeService(
     {
       service_name: options.serviceName ?? text(info.title),

@@ -6,6 +6,7 @@ import { originOf } from '../../functions/core/relay/url-template.ts';
 import type { Issue } from '../../schemas/errors.ts';
 import { type IntentInput, intentInput } from '../../schemas/intent.ts';
 import type { ServiceInput } from '../../schemas/service.ts';
+import type { RegistryContext } from '../api.ts';
 import { type Note, Unfit } from './node.ts';
 import type { Addresses } from './server.ts';
 
@@ -54,6 +55,7 @@ export interface ImportOptions extends Addresses {
   allowedOrigins?: readonly string[];
   rules: EgressRules;
   registryUrl: string;
+  progress?: RegistryContext['terminal']['progress'];
 }
 
 /**

@@ -1,3 +1,4 @@
+import { setFlagsFromString } from 'node:v8';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { checkOrigin, type EgressRules } from '../../../functions/core/relay/egress.ts';
 import { originOf } from '../../../functions/core/relay/url-template.ts';
@@ -5,12 +6,13 @@ import { applyChanges } from '../../../registry/apply.ts';
 import { compareDocument } from '../../../registry/compare-document.ts';
 import { CliFailure, usageFailure } from '../../../registry/failure.ts';
 import { credentialOption } from '../../../registry/import/credentials.ts';
+import { openReader } from '../../../registry/import/document.ts';
 import type { Loaded } from '../../../registry/import/join-files.ts';
 import { loadAddress, loadFile } from '../../../registry/import/load-document.ts';
 import type { Note } from '../../../registry/import/node.ts';
 import type { ImportPlan } from '../../../registry/import/plan.ts';
 import { planImport } from '../../../registry/import/plan-import.ts';
-import { readInput } from '../../../registry/input.ts';
+import { readText } from '../../../registry/input.ts';
 import { requireService } from '../../../registry/read.ts';
 import type { IntentInput } from '../../../schemas/intent.ts';
 import { isStackAt, readDescription } from '../../local/stack-file.ts';
@@ -27,6 +29,7 @@ export function addImport(program: CommandUnknownOpts): void {
       'Register the operations in an OpenAPI 3.0 to 3.2, Swagger 2.0 or service description document: a file, a folder with the document and its parts, an https address, or - for stdin',
     )
     .option('--with <folder>', 'also read JSON and YAML files that the document refers to, in this folder or below this address')
+    .option('--large', 'read more than 20 MB of JSON or 5 MB of YAML, which can take gigabytes of memory')
     .option('--dry-run', 'show the changes without making them')
     .option('--namespace <namespace>', "namespace for the intents; default: that of the registered operations, else the API's host")
     .option(
@@ -57,7 +60,7 @@ export function addImport(program: CommandUnknownOpts): void {
       const rules = chooseRules(api.baseUrl, baseUrl, options.allowLoopback);
       const into = service === undefined ? undefined : (await requireService(api, service)).record;
       const documentUrl = /^https?:\/\//i.test(source) ? source : undefined;
-      const loaded = await readSource(source, documentUrl, rules, options.with);
+      const loaded = await readSource(source, documentUrl, rules, options.with, options.large);
       if (into !== undefined && options.header !== undefined)
         throw usageFailure(
           '--header cannot be combined with --service, which does not change the record of the service. Use "services update --header" instead.',
@@ -69,6 +72,7 @@ export function addImport(program: CommandUnknownOpts): void {
           serviceUrl: into?.service_url,
           allowedOrigins: readOrigins(options.allowOrigin),
           registryUrl: api.baseUrl,
+          progress: terminal.progress,
         });
       const { planned, changes, ...found } = await compareDocument(context, planWith, {
         into,
@@ -147,9 +151,12 @@ function findUnreachable(intents: readonly IntentInput[], rules: EgressRules): N
     );
 }
 
-async function readSource(source: string, url: string | undefined, rules: EgressRules, parts: string | undefined): Promise<Loaded> {
-  if (url !== undefined) return loadAddress(url, rules, parts);
-  return source === '-' ? { document: await readInput(source), notes: [], files: [], left: [] } : loadFile(source, parts);
+async function readSource(source: string, url: string | undefined, rules: EgressRules, parts?: string, isLarge?: true): Promise<Loaded> {
+  // young garbage would otherwise take more memory than a large document
+  setFlagsFromString('--semi-space-growth-factor=1');
+  if (url !== undefined) return loadAddress(url, rules, parts, isLarge);
+  if (source !== '-') return loadFile(source, parts, isLarge);
+  return { document: openReader(isLarge)(await readText(source)), notes: [], files: [], left: [] };
 }
 
 /** Allows the port in `baseUrl`, because only the deployment knows which ports it accepts. */

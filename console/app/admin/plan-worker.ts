@@ -1,4 +1,4 @@
-import { DocumentError, decodeText } from '../../../registry/import/document.ts';
+import { DocumentError, decodeText, maxFileBytes, TooLarge } from '../../../registry/import/document.ts';
 import { findDocuments, isPartName, joinFiles } from '../../../registry/import/join-files.ts';
 import { type Note, percentDecoded } from '../../../registry/import/node.ts';
 import type { ImportOptions, ImportPlan } from '../../../registry/import/plan.ts';
@@ -27,9 +27,6 @@ export interface Question {
 export type Planned = Reading & { plan: ImportPlan };
 
 export type Reply = { planned: Planned } | { refusal: string } | { fault: string };
-
-/** Maximum size of a file, in bytes. Parsing YAML takes up to seventy times as much memory. */
-const maxBytes = 20_000_000;
 
 /** URL of this file, which the page imports to get the URL, and then runs as a worker. */
 export const address = import.meta.url;
@@ -60,10 +57,7 @@ async function readFiles(files: Files, chosen: string | undefined) {
 type Files = Dropped['files'];
 
 async function bytesOf(file = new File([], '')): Promise<Uint8Array> {
-  if (file.size > maxBytes)
-    throw new DocumentError(
-      `${file.name} is ${Math.ceil(file.size / 1e6)} MB, and this page reads at most ${maxBytes / 1e6} MB. Use the command line, which has no such limit.`,
-    );
+  if (file.size > maxFileBytes) throw new TooLarge();
   return new Uint8Array(await file.arrayBuffer());
 }
 

@@ -877,6 +877,11 @@ describe('without an address', () => {
   });
 });
 
+const oversized = await writeTo(
+  'oversized.json',
+  `{"openapi":"3.1.0","info":{"title":"Oversized","version":"1"},"paths":{},"x-list":[${'1,'.repeat(1_000_000)}1]}`,
+);
+
 describe('everything else', () => {
   test.each([
     ['an unknown command', ['nonsense'], 3, "error: unknown command 'nonsense'"],
@@ -888,6 +893,18 @@ describe('everything else', () => {
       3,
       '--since takes a duration such as 30m, 12h, 7d or 4w, or a date such as 2027-03-01.',
     ]),
+    [
+      'a document that takes much memory',
+      ['import', oversized],
+      3,
+      'The document is too large: reading more than 20 MB of JSON or 5 MB of YAML, or an extreme number of values, can take gigabytes of memory. Import it with the command line and --large.',
+    ],
+    [
+      'a document that takes much memory, even if that is allowed, without operations',
+      ['import', oversized, '--large', '--base-url', 'https://oversized.example'],
+      1,
+      'No operation in the document can be imported, so nothing was registered.',
+    ],
     ['a concurrency of 0', ['diff', 'x', '--concurrency', '0'], 3, '--concurrency must be a whole number from 1 to 64.'],
     [
       'an invalid address',

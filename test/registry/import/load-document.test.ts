@@ -212,6 +212,59 @@ describe('a document in several files', () => {
   });
 });
 
+describe('a document of extraordinary size', () => {
+  const json = (members: string) => `{"openapi":"3.0.3","info":{"title":"Things","version":"1"},"paths":{},${members}}`;
+  const text = (size: number) => 'x'.repeat(size);
+  const yaml = `${openApi}paths: {}\n`;
+  const part = (size: number) => `get: { responses: { 200: { description: ${text(size)} } } }\n`;
+  const message =
+    'The document is too large: reading more than 20 MB of JSON or 5 MB of YAML, or an extreme number of values, can take gigabytes of memory. Import it with the command line and --large.';
+
+  test.each<[title: string, file: string, files: Record<string, string>]>([
+    ['JSON of more than 20 MB', 'a.json', { 'a.json': json(`"x-text":"${text(20_000_000)}"`) }],
+    ['JSON of more than a million values in a list', 'a.json', { 'a.json': json(`"x-list":[${'1,'.repeat(1_000_000)}1]`) }],
+    ['JSON of more than a million members', 'a.json', { 'a.json': json(`"x-map":{${'"a":1,'.repeat(1_000_000)}"b":1}`) }],
+    ['JSON of more than a million lists', 'a.json', { 'a.json': json(`"x-list":[${'[],'.repeat(500_000)}1]`) }],
+    ['YAML of more than 5 MB', 'a.yaml', { 'a.yaml': `${yaml}x-text: ${text(5_000_000)}` }],
+    ['YAML of too many items', 'a.yaml', { 'a.yaml': `${yaml}x-list:\n${'- 1\n'.repeat(300_000)}` }],
+    ['YAML of too many items in brackets', 'a.yaml', { 'a.yaml': `${yaml}x-list: [${'1,'.repeat(400_000)}]` }],
+    ['YAML of too many keys', 'a.yaml', { 'a.yaml': `${yaml}x-map:\n${'  a: 1\n'.repeat(200_000)}` }],
+    ['YAML of too many nested brackets', 'a.yaml', { 'a.yaml': `${yaml}x-list: ${'['.repeat(800_000)}` }],
+    [
+      'parts that have more than 5 MB together',
+      'openapi.yaml',
+      {
+        'openapi.yaml': `${openApi}paths: { /a: { $ref: a.yaml }, /b: { $ref: b.yaml } }`,
+        ...{ 'a.yaml': part(2_600_000), 'b.yaml': part(2_600_000) },
+      },
+    ],
+    ['a folder whose only large file could be the document', '.', { 'a.yaml': `${yaml}x-text: ${text(5_000_000)}`, 'b.yaml': 'a: 1' }],
+  ])('%s is refused, because it may take more than 500 MB', async (_, file, files) => {
+    write(files);
+    await expect(load(file, file === '.' ? undefined : '.')).rejects.toThrow(new DocumentError(message));
+  });
+
+  test.each<[title: string, content: string]>([
+    ['JSON of nearly 20 MB', json(`"x-text":"${text(19_900_000)}"`)],
+    ['JSON of nearly a million values', json(`"x-list":[${'1,'.repeat(990_000)}1]`)],
+    ['YAML of nearly 5 MB', `${yaml}x-text: ${text(4_900_000)}`],
+    ['YAML of nearly as many keys as allowed', `${yaml}x-map:\n${Array.from({ length: 140_000 }, (_, at) => `  a${at}: 1\n`).join('')}`],
+  ])('%s is read', async (title, content) => {
+    const name = title.startsWith('JSON') ? 'a.json' : 'a.yaml';
+    write({ [name]: content });
+    expect((await load(name)).document).toMatchObject({ openapi: '3.0.3' });
+  });
+
+  test.each([
+    ['more than 20 MB of JSON', 'a.json', json(`"x-text":"${text(20_000_000)}"`)],
+    ['more than a million values', 'a.json', json(`"x-list":[${'1,'.repeat(1_000_000)}1]`)],
+    ['more than 5 MB of YAML', 'a.yaml', `${yaml}x-text: ${text(5_000_000)}`],
+  ])('%s can be read on demand', async (_, name, content) => {
+    write({ [name]: content });
+    expect((await loadFile(join(folder, name), undefined, true)).document).toMatchObject({ openapi: '3.0.3' });
+  });
+});
+
 describe('a document at an address', () => {
   const rules = { ports: [443], allowLoopback: true, ownHosts: [] };
 

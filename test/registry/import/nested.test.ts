@@ -126,3 +126,56 @@ test('what does not fit into 16 KB is left out by level, and that is noted', () 
     },
   ]);
 });
+
+/** The body schemas of operations that refer to these schemas, in one document and in a document each. */
+function planShared(names: readonly string[], schemas: object) {
+  const planPaths = (chosen: readonly string[]) => {
+    const paths = chosen.map((name, at) => {
+      const schema = { type: 'object', properties: { value: { $ref: `#/components/schemas/${name}` } } };
+      const requestBody = { required: true, content: { 'application/json': { schema } } };
+      return [`/${name}/${at}`, { post: { operationId: `act-${name}-${at}`, requestBody, responses: { 204: {} } } }];
+    });
+    const document = {
+      ...{ openapi: '3.1.0', info: { title: 'Things', version: '1' }, servers: [{ url: 'https://things.example' }] },
+      ...{ paths: Object.fromEntries(paths), components: { schemas } },
+    };
+    return planImport(document, options).intents.map(({ input_parameters }) => input_parameters);
+  };
+  return { together: planPaths(names), alone: names.flatMap((name) => planPaths([name])) };
+}
+
+const to = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+const wide = (count: number, member: (at: number) => object) =>
+  Object.fromEntries(Array.from({ length: count }, (_, at) => [`member_${at}`, member(at)]));
+
+test.each<[title: string, names: string[], schemas: object]>([
+  ['that is small', ['A', 'A', 'A'], { A: { type: 'object', required: ['name'], properties: { name: { type: 'string', maxLength: 5 } } } }],
+  [
+    'that is part of another one',
+    ['A', 'B', 'A'],
+    { A: { properties: { b: to('B') } }, B: { description: 'Inside', properties: { size: { type: 'integer' } } } },
+  ],
+  [
+    'that leads back to itself, wherever one begins',
+    ['A', 'B', 'A'],
+    { A: { properties: { b: to('B') } }, B: { properties: { a: to('A') } } },
+  ],
+  [
+    'with a description beside the reference',
+    ['A', 'B', 'C'],
+    { A: { ...to('C'), description: 'One' }, B: { ...to('C'), description: 'Another' }, C: { properties: { x: { type: 'boolean' } } } },
+  ],
+  ['that may be null', ['A', 'B'], { A: { anyOf: [to('B'), { type: 'null' }] }, B: { properties: { x: { type: 'number' } } } }],
+  ['that refers to itself only', ['A', 'B'], { A: to('A'), B: to('A') }],
+  ['that does not exist', ['A', 'B'], { A: to('Missing'), B: { properties: { x: to('Missing') } } }],
+  [
+    'of which only the first level fits',
+    ['A', 'B', 'A'],
+    { A: { properties: wide(60, () => to('B')) }, B: { properties: wide(60, () => ({ type: 'string', description: 'Some text.' })) } },
+  ],
+  ['of which not even the first level fits', ['A', 'A'], { A: { properties: wide(1_000, (at) => ({ const: `value ${at}` })) } }],
+])('operations that share a schema %s are described as they are alone', (_, names, schemas) => {
+  const { together, alone } = planShared(names, schemas);
+  expect(together).toEqual(alone);
+  expect(together).toHaveLength(names.length);
+});

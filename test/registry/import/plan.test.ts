@@ -927,3 +927,22 @@ describe('readDocument', () => {
     expect(readDocument(input)).toEqual(value);
   });
 });
+
+test.each([
+  ['the same summary', { summary: 'Get a thing' }],
+  ['no name', {}],
+  ['the same operationId', { operationId: 'act' }],
+])('20,000 operations with %s are planned with distinct names and uids', (_, more) => {
+  const steps = { count: 0, ends: 0 };
+  const progress = (what: string, total: number) => {
+    expect([what, total]).toEqual(['Planning', 20_000]);
+    return { step: () => void steps.count++, end: () => void steps.ends++ };
+  };
+  const paths = Object.fromEntries(
+    Array.from({ length: 20_000 }, (_, at) => [`/things/${at}`, { get: { responses: { 204: { description: 'Done' } }, ...more } }]),
+  );
+  const { intents } = plan(document(paths), { progress });
+  expect(new Set(intents.map(({ intent_name }) => intent_name)).size).toBe(20_000);
+  expect(new Set(intents.map(({ intent_uid }) => intent_uid)).size).toBe(20_000);
+  expect(steps).toEqual({ count: 20_000, ends: 1 });
+});
