@@ -6,6 +6,7 @@ import { parseExact } from '../../schemas/number.ts';
 import { CliFailure } from '../failure.ts';
 import { withExactNumbers } from '../yaml-numbers.ts';
 import { describeOffset, findExtension, findRepeatedMember } from './json-text.ts';
+import { parseInPieces } from './yaml-pieces.ts';
 
 export class DocumentError extends CliFailure {
   constructor(message: string, issues: readonly Issue[] = []) {
@@ -98,7 +99,20 @@ function parseJson(text: string): unknown {
 
 const tooDeep = 'The YAML document is nested too deeply to be read.';
 
+/** Size in UTF-16 units from which YAML is read in pieces. */
+const divided = 256 * 1024;
+
 function readYaml(text: string): unknown {
+  if (text.length < divided) return readWhole(text);
+  try {
+    return parseInPieces(text, readWhole);
+  } catch {
+    // cannot be divided, or the message needs the line in the whole
+    return readWhole(text);
+  }
+}
+
+function readWhole(text: string): unknown {
   const document = parseYaml(text);
   const [error] = document.errors;
   if (error && /call stack/.test(error.message)) throw new DocumentError(tooDeep);
