@@ -8,35 +8,17 @@ export interface Proxy {
   fetch(address: string, init: RequestInit): Promise<Response>;
 }
 
-/** What is used of Node, whose types are unknown in browsers. */
-interface Message {
-  statusCode: number;
-  headersDistinct: Record<string, string[]>;
-  resume(): void;
-}
-interface Request {
-  on(event: 'error', listener: (error: Error) => void): Request;
-  end(body: unknown): void;
-}
-interface HttpModule {
-  Agent: new (options: object) => object;
-  request(address: string, options: object, onResponse: (message: Message) => void): Request;
-}
+// biome-ignore lint/suspicious/noExplicitAny: browsers have no types for Node
+type Untyped = any;
 
-interface NodeProcess {
-  env: Record<string, string | undefined>;
-  allowedNodeEnvironmentFlags: ReadonlySet<string>;
-  getBuiltinModule(name: string): HttpModule;
-}
-
-const { process: node } = globalThis as { process?: NodeProcess };
+const { process: node, ReadableStream: streams } = globalThis as { process?: Untyped; ReadableStream: Untyped };
 
 /**
  * The proxy for an address, from `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`; lower case takes precedence, as in curl. A host in `NO_PROXY` stands for its
  * subdomains too. This machine is never reached through a proxy.
  * @returns undefined also in browsers, and in Node before 22.21 and 24.5, which cannot use proxies
  */
-export function findProxy(address: string, env = node?.env ?? {}): Proxy | undefined {
+export function findProxy(address: string, env: Record<string, string | undefined> = node?.env ?? {}): Proxy | undefined {
   if (!node?.allowedNodeEnvironmentFlags?.has('--use-env-proxy')) return undefined;
   const { protocol, hostname, host } = new URL(address);
   const variable = (protocol === 'https:' ? ['https_proxy', 'HTTPS_PROXY'] : ['http_proxy', 'HTTP_PROXY']).find((name) => env[name]);
@@ -72,16 +54,17 @@ const isExcluded = (hosts: readonly string[], list: string): boolean =>
         (entry !== '' && hosts.some((host) => `.${host.replace(/[[\]]/g, '')}`.endsWith(`.${entry.replace(/[[\]]/g, '')}`))),
     );
 
-function openFetch({ request, Agent }: HttpModule, proxy: string): Proxy['fetch'] {
+function openFetch({ request, Agent }: Untyped, proxy: string): Proxy['fetch'] {
   const agent = new Agent({ keepAlive: true, proxyEnv: { http_proxy: proxy, https_proxy: proxy } });
-  const streams = ReadableStream as unknown as { from(source: object): ReadableStream };
   return (address, { method, headers, body, signal }) =>
     new Promise((resolve, reject) => {
-      request(address, { agent, method, headers, ...(signal && { signal }) }, (message) => {
+      request(address, { agent, method, headers, ...(signal && { signal }) }, (message: Untyped) => {
         const { statusCode: status, headersDistinct } = message;
         const isEmpty = [204, 205, 304].includes(status);
         if (isEmpty) message.resume();
-        const fields = Object.entries(headersDistinct).flatMap(([name, values]) => values.map((value): [string, string] => [name, value]));
+        const fields = Object.entries<string[]>(headersDistinct).flatMap(([name, values]) =>
+          values.map((value): [string, string] => [name, value]),
+        );
         resolve(new Response(isEmpty ? null : streams.from(message), { status, headers: fields }));
       })
         .on('error', reject)
