@@ -26,6 +26,11 @@ program
   .option('--quality-only', 'omit time and memory')
   .action(async (options) => (await import('./bench/search.ts')).measureSearch(options));
 program
+  .command('import')
+  .description('Import a document into the local stack, import it again, export and compare it; print the time and memory of each command')
+  .option('--operations <list>', 'sizes of the document, separated by commas', '1200')
+  .action(async (options) => (await import('./bench/import.ts')).measureImports(options));
+program
   .command('cold')
   .description('Start each function in a fresh process and measure the time to its first answer, the size of its bundle and its memory')
   .option('--rounds <count>', 'number of starts of each function, of which the median counts', readCount, 7)
