@@ -1,15 +1,14 @@
-import { type FullIntent, listIntent, serviceIntentsQuery, toFullIntent } from '../schemas/intent.ts';
+import { listIntent, serviceIntentsQuery } from '../schemas/intent.ts';
 import { paginate } from '../schemas/pagination.ts';
 import { mayChange } from './core/admin/admin.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { invalidParameter } from './core/api-error.ts';
-import { batchesOf } from './core/batches.ts';
 import { nextLink, pageLinks } from './core/http/links.ts';
 import { recordTag, revalidated } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
+import { readFullPage } from './core/registry/full-page.ts';
 import { listIntents } from './core/registry/lists.ts';
 import { type LiveIntents, openLiveIntents } from './core/registry/live-intents.ts';
-import type { ServiceRecord } from './core/registry/records.ts';
 import { noSuchService } from './core/registry/refusals.ts';
 import { openServices, type Services } from './core/registry/services.ts';
 import { type Table, tableFromEnvironment } from './core/table/table.ts';
@@ -42,7 +41,10 @@ export const createAction =
     if (view === 'full') {
       const { intents: listed, total } = await list(pageSize + 1);
       const uids = listed.map(({ intent_uid }) => intent_uid);
-      const { lastUid, ...records } = await readRecords(intents, service, uids.slice(0, pageSize), isWithDrafts);
+      const { lastUid, ...records } = await readFullPage(intents, service, uids.slice(0, pageSize), {
+        isWithDrafts,
+        tagOf: (intent) => recordTag(intent, service.rev, 'full'),
+      });
       return revalidated(
         { ...records, total_results: total },
         undefined,
@@ -53,34 +55,6 @@ export const createAction =
     const body = { intents: found.map(listIntent), pagination: paginate(total, page, pageSize) };
     return revalidated(body, undefined, pageLinks(request, body.pagination, found.at(-1)?.intent_uid));
   };
-
-/** Maximum size of a page of complete records. Lambda sends at most 6 MB, and escaping the body as a JSON string may double it. */
-const maxPageBytes = 2_000_000;
-
-/** An intent takes up to 256 KB, so that a batch reads little more than a page holds. */
-const batchSize = 20;
-
-/** The records of a page, at least one if any exists, without those that have been moved or deleted since they were listed. */
-async function readRecords(intents: Deps['intents'], service: ServiceRecord, uids: readonly string[], isWithDrafts: boolean) {
-  const { service_id, service_name, paused, rev } = service;
-  const records: FullIntent[] = [];
-  const etags: Record<string, string> = {};
-  let bytes = 0;
-  let lastUid: string | undefined;
-  for (const batch of batchesOf(uids, batchSize)) {
-    for (const intent of await intents.read(batch, isWithDrafts)) {
-      if (intent.service_id !== service_id) continue;
-      const record = { ...toFullIntent(intent, service_name), ...(paused && { paused }) };
-      bytes += Buffer.byteLength(JSON.stringify(record));
-      if (bytes > maxPageBytes && records.length > 0) return { intents: records, etags, lastUid };
-      records.push(record);
-      etags[intent.intent_uid] = recordTag(intent, rev, 'full');
-      lastUid = intent.intent_uid;
-    }
-    lastUid = batch.at(-1);
-  }
-  return { intents: records, etags, lastUid };
-}
 
 const table = tableFromEnvironment();
 

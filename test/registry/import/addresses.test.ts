@@ -7,7 +7,7 @@ import { callOf, callUpstream, openLocalRelay } from '../../support/call-upstrea
 import { startUpstream } from '../../support/upstream.ts';
 
 const options: ImportOptions = { rules: { ports: [443], allowLoopback: false, ownHosts: [] }, registryUrl: 'https://gate.example' };
-const plan = (document: unknown, more: Partial<ImportOptions> = {}) => planImport(document, { ...options, ...more });
+const plan = (document: unknown, more: Partial<ImportOptions> = {}) => planImport(structuredClone(document), { ...options, ...more });
 
 const act = (operationId?: string, more: object = {}) => ({ ...(operationId && { operationId }), responses: { 204: {} }, ...more });
 const document = (paths: object, more: object = {}) => ({ openapi: '3.1.0', info: { title: 'Tides', version: '1' }, paths, ...more });
