@@ -41,15 +41,10 @@ export const createAction =
     if (view === 'full') {
       const { intents: listed, total } = await list(pageSize + 1);
       const uids = listed.map(({ intent_uid }) => intent_uid);
-      const { lastUid, ...records } = await readFullPage(intents, service, uids.slice(0, pageSize), {
-        isWithDrafts,
-        tagOf: (intent) => recordTag(intent, service.rev, 'full'),
-      });
-      return revalidated(
-        { ...records, total_results: total },
-        undefined,
-        nextLink(request, 'after', lastUid === uids.at(-1) ? undefined : lastUid),
-      );
+      const { records, lastUid } = await readFullPage(intents, service, uids.slice(0, pageSize), isWithDrafts);
+      const etags = Object.fromEntries(records.map(({ shown, rev }) => [shown.intent_uid, recordTag({ rev }, service.rev, 'full')]));
+      const body = { intents: records.map(({ shown }) => shown), etags, total_results: total };
+      return revalidated(body, undefined, nextLink(request, 'after', lastUid === uids.at(-1) ? undefined : lastUid));
     }
     const { intents: found, total } = await list(pageSize);
     const body = { intents: found.map(listIntent), pagination: paginate(total, page, pageSize) };

@@ -368,7 +368,11 @@ const checks: Record<string, ((table: Table) => void) | string> = {
     const named = firstCells(table).flatMap(codeIn);
     expect(named.map((name) => name.split('=')[0]).filter((name) => !known.includes(String(name)))).toEqual([]);
   },
-  ' | 1,200 operations | before | 10,000 operations | before': 'tools/bench/import.ts',
+  'command | 1,200 operations | before | 10,000 operations | before': (table) => {
+    const [, commands = ''] = /const commands[^{]*\{(.*?)\};/s.exec(textOf('tools/bench/import.ts')) ?? [];
+    expect(firstCells(table)).toEqual([...commands.matchAll(/^ +'?([a-z ]+)'?: \[/gm)].map(([, name]) => name));
+    expect(table.rows.flat().filter((cell) => !/^[a-z ]+$|^[\d.]+ \([\d.]+\), \d+ MB$/.test(cell))).toEqual([]);
+  },
   'term | meaning': ({ rows }) => {
     expect(rows.length).toBeLessThanOrEqual(30);
     const rest = pages
