@@ -1,3 +1,5 @@
+import type { IntentInput } from '../schemas/intent.ts';
+import type { Parameter } from '../schemas/parameter.ts';
 import type { Kept, ServiceChanges } from './compare.ts';
 
 export const changedMembers = ({ service }: Pick<ServiceChanges, 'service'>): string[] => [
@@ -38,3 +40,39 @@ export function describeKept({ service, intents }: Kept): string[] {
 }
 
 export const keptTitle = 'Kept as they are, because you decide them or the document does not set them:';
+
+/** Whether calls send the default of an input that the caller leaves out, other than the only value that a required header field may have. */
+const sendsDefault = ({ default: usual, in: carrier, required, enum: allowed }: Parameter): boolean =>
+  usual !== undefined && !(carrier === 'header' && required === true && allowed?.length === 1);
+
+export const hasDefaults = ({ input_parameters: inputs }: Pick<IntentInput, 'input_parameters'>): boolean => inputs.some(sendsDefault);
+
+export interface RemovedDefault {
+  intent_uid: string;
+  parameter: string;
+  value: unknown;
+}
+
+/** Defaults of registered inputs that an import removes. */
+export const removedDefaults = ({ intents }: Pick<ServiceChanges, 'intents'>): RemovedDefault[] =>
+  intents.flatMap(({ input: { intent_uid }, differences }) =>
+    differences.flatMap(({ path, before, after }) => {
+      const [, list, name = '', member, ...inside] = path.split('/');
+      if (list !== 'input_parameters' || member !== 'default' || inside.length > 0 || after !== undefined) return [];
+      return [{ intent_uid, parameter: name.replaceAll('~1', '/').replaceAll('~0', '~'), value: before }];
+    }),
+  );
+
+export const defaultsTitle = 'Defaults that are no longer sent, because the document only says what the service assumes:';
+
+const maxValueLength = 60;
+
+/** A value as JSON, cut to 60 UTF-16 units. */
+export function quoteValue(value: unknown): string {
+  const text = value === undefined ? 'nothing' : JSON.stringify(value);
+  return text.length <= maxValueLength ? text : `${text.slice(0, maxValueLength - 1)}…`;
+}
+
+/** A line for each removed default, for the command line and the console. */
+export const describeDefaults = (changes: Pick<ServiceChanges, 'intents'>): string[] =>
+  removedDefaults(changes).map(({ intent_uid, parameter, value }) => `${parameter} of ${intent_uid}: ${quoteValue(value)}`);

@@ -109,11 +109,13 @@ export function canonicalNumber(value: Numeric): string {
 /** Highest exponent that is written as zeros. */
 const maxPower = 100;
 
-/** The text of a number outside of JSON: 1e3 as 1000, because many services accept only digits for an integer. Others keep their spelling. */
-export function withoutExponent(value: Numeric): string {
-  const text = numberText(value);
-  if (!/e/i.test(text)) return text;
+/** A whole number in digits alone, such as 1 for 1.0 and 1000 for 1e3. Fractions and numbers with more zeros keep their spelling. */
+export function toWhole(value: Numeric): Numeric {
+  if (!/[.e]|^-0/i.test(numberText(value))) return value;
   const { isNegative, digits, exponent } = toDecimal(value);
-  if (exponent < 0n || exponent > maxPower) return text;
-  return `${isNegative ? '-' : ''}${digits || '0'}${'0'.repeat(Number(exponent))}`;
+  if (exponent < 0n || exponent > maxPower) return value;
+  return toNumeric(`${isNegative ? '-' : ''}${digits || '0'}${'0'.repeat(Number(exponent))}`);
 }
+
+/** The text of a number outside of JSON: 1e3 as 1000, because many services accept only digits for an integer. Others keep their spelling. */
+export const withoutExponent = (value: Numeric): string => numberText(/e/i.test(numberText(value)) ? toWhole(value) : value);

@@ -7,6 +7,7 @@ import { CliFailure } from '../failure.ts';
 import { withExactNumbers } from '../yaml-numbers.ts';
 import { describeOffset, findExtension, findRepeatedMember } from './json-text.ts';
 import { parseInPieces } from './yaml-pieces.ts';
+import { keepSpelling } from './yaml-spelling.ts';
 
 export class DocumentError extends CliFailure {
   constructor(message: string, issues: readonly Issue[] = []) {
@@ -103,17 +104,20 @@ const tooDeep = 'The YAML document is nested too deeply to be read.';
 const divided = 256 * 1024;
 
 function readYaml(text: string): unknown {
-  if (text.length < divided) return readWhole(text);
+  // a registry file means what it says
+  const isRegistry = /^registry *:/m.test(text);
+  const read = (part: string) => readWhole(part, !isRegistry);
+  if (text.length < divided) return read(text);
   try {
-    return parseInPieces(text, readWhole);
+    return parseInPieces(text, read);
   } catch {
     // cannot be divided, or the message needs the line in the whole
-    return readWhole(text);
+    return read(text);
   }
 }
 
-function readWhole(text: string): unknown {
-  const document = parseYaml(text);
+function readWhole(text: string, keepsSpelling: boolean): unknown {
+  const document = parseYaml(text, keepsSpelling);
   const [error] = document.errors;
   if (error && /call stack/.test(error.message)) throw new DocumentError(tooDeep);
   if (error) throw new DocumentError(`The document is neither JSON nor YAML: ${error.message.trim()}`);
@@ -127,12 +131,17 @@ function readWhole(text: string): unknown {
   }
 }
 
-function parseYaml(text: string) {
+function parseYaml(text: string, keepsSpelling: boolean) {
   try {
     // the parser's own uniqueness check is quadratic: a minute for 40,000 keys
     const options = { merge: true, prettyErrors: true, logLevel: 'error', uniqueKeys: false, customTags: withExactNumbers } as const;
     const document = parseDocument(text, options);
-    visit(document, { Map: (_, { items }) => requireUnique(items, text) });
+    visit(document, {
+      Map: (_, map) => {
+        requireUnique(map.items, text);
+        if (keepsSpelling) keepSpelling(map);
+      },
+    });
     return document;
   } catch (error) {
     // the recursive parser ran out of stack

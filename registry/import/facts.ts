@@ -78,7 +78,7 @@ const combinations: { readonly [Name in FactName]: Combine<FactValue<Name>> } = 
   minItems: lowerBound,
   maxItems: upperBound,
   path: ([path]) => path,
-  properties: (maps, isSure) => joinProperties(maps, (members) => combineAll(members, isSure)),
+  properties: joinProperties,
   required: (sets, isSure) => (isSure ? union(sets) : sets.reduce(intersection)),
 };
 
@@ -99,13 +99,34 @@ function commonTypes(left: ReadonlySet<string>, right: ReadonlySet<string>): Rea
   return common;
 }
 
-function joinProperties(maps: Facts['properties'][], join: (members: Facts[]) => Facts): Facts['properties'] {
+function joinProperties(maps: Facts['properties'][]): Facts['properties'] {
   const readers = Map.groupBy(
     maps.flatMap((map) => [...map]),
     ([name]) => name,
   );
-  return new Map([...readers].map(([name, found]) => [name, memoize(() => join(found.map(([, read]) => read())))]));
+  return new Map([...readers].map(([name, found]) => [name, memoize(() => allOf(found.map(([, read]) => read())))]));
 }
+
+/** What a branch allows for a member that only others name; undefined if it names members itself and says nothing of further ones. */
+const readUnnamed = ({ types, properties, values, isOpen }: Facts): (() => Facts) | undefined =>
+  types?.has('object') === false ? undefined : (values ?? (isOpen || properties.size === 0 ? () => anything : undefined));
+
+/** Members of alternatives. They keep their descriptions even where a branch that does not name them allows any value. */
+function joinAlternatives(branches: readonly Facts[]): Facts['properties'] {
+  const join = (name: string): Facts => {
+    const named = oneOf(branches.flatMap(({ properties }) => properties.get(name)?.() ?? []));
+    const unnamed = branches.flatMap((branch) => (branch.properties.has(name) ? [] : (readUnnamed(branch)?.() ?? [])));
+    return unnamed.length === 0 ? named : { ...oneOf([named, ...unnamed]), description: named.description, path: named.path };
+  };
+  const names = new Set(branches.flatMap(({ properties }) => [...properties.keys()]));
+  return new Map([...names].map((name) => [name, memoize(() => join(name))]));
+}
+
+/** Whether a branch allows values of every type, so that no member of another one has to be an object's. */
+const isFree = ({ types, enum: allowed }: Facts): boolean => types === undefined && allowed === undefined;
+
+const isFreeObject = ({ types, properties, required }: Facts): boolean =>
+  types?.has('object') === true && properties.size === 0 && required.size === 0;
 
 function combine<Name extends FactName>(name: Name, all: readonly Facts[], isSure: boolean): Facts[Name] | undefined {
   const values = all.map((facts) => facts[name]).filter((value) => value !== undefined) as FactValue<Name>[];
@@ -116,7 +137,13 @@ function combine<Name extends FactName>(name: Name, all: readonly Facts[], isSur
 function combineAll(all: readonly Facts[], isSure: boolean): Facts {
   if (all.length < 2) return all[0] ?? anything;
   const combined = Object.keys(combinations).map((name) => [name, combine(name as FactName, all, isSure)]);
-  return { ...anything, ...Object.fromEntries(combined) };
+  const facts: Facts = { ...anything, ...Object.fromEntries(combined) };
+  if (isSure) return facts;
+  return {
+    ...facts,
+    isOpen: facts.isOpen || all.some(isFreeObject),
+    properties: all.some(isFree) ? anything.properties : joinAlternatives(all),
+  };
 }
 
 export const allOf = (parts: readonly Facts[]): Facts => combineAll(parts, true);

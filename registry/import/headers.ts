@@ -3,7 +3,6 @@ import { isJsonType } from '../../functions/core/relay/endpoint.ts';
 import { headerValue, publicHeaderName } from '../../schemas/header.ts';
 import type { IntentEndpoint } from '../../schemas/intent.ts';
 import { acceptedMediaTypes } from '../../schemas/media-type.ts';
-import type { Numeric } from '../../schemas/number.ts';
 import type { Parameter } from '../../schemas/parameter.ts';
 import { anything, type Facts } from './facts.ts';
 import { type Input, isCompound } from './input.ts';
@@ -61,12 +60,12 @@ function headersOf(operations: readonly Operation[]): Node[] {
   });
 }
 
-/** The only allowed value of a header parameter; for version headers, the default counts. */
-function constantOf(parameter: Node): string | Numeric | undefined {
+/** The only allowed value of a header parameter. */
+function constantOf(parameter: Node): string | undefined {
   const schema = node(follow(parameter.schema ?? parameter));
   const allowed = list(schema.enum);
-  const value = schema.const ?? (allowed.length === 1 ? allowed[0] : /version/.test(lower(parameter)) ? schema.default : undefined);
-  return headerValue.safeParse(written(value)).success ? (value as string | Numeric) : undefined;
+  const value = written(schema.const ?? (allowed.length === 1 ? allowed[0] : undefined));
+  return headerValue.safeParse(value).success ? value : undefined;
 }
 
 /**
@@ -81,7 +80,7 @@ export function findFixedHeaders(
   const fixed = new Map<string, { name: string; value: string }>();
   for (const [name, parameters] of Map.groupBy(headersOf(operations), lower)) {
     if (parameters.length * 2 < operations.length || isHandled(name, credentials)) continue;
-    const [value, ...others] = new Set(parameters.map((parameter) => written(constantOf(parameter))));
+    const [value, ...others] = new Set(parameters.map(constantOf));
     if (value !== undefined && others.length === 0) fixed.set(name, { name: String(parameters[0]?.name), value });
   }
   for (const [name, value] of Object.entries(given)) fixed.set(name.toLowerCase(), { name, value });
@@ -136,20 +135,18 @@ export function fitHeader(parameter: Node, read: () => Input, { credentials, fix
     return note('callers may not choose it');
   }
   const input = read();
-  return [{ ...input, facts: toField(input.facts, constantOf(parameter), parameter.explode === true) }];
+  return [{ ...input, facts: toField(input.facts, parameter.explode === true) }];
 }
 
-/** Header values are strings, numbers or booleans; a constant becomes the default. */
-function toField(facts: Facts, value: string | Numeric | undefined, isExploded: boolean): Facts {
+/** Header values are strings, numbers or booleans. */
+function toField(facts: Facts, isExploded: boolean): Facts {
   const types = [...(facts.types ?? [])].filter((type) => type !== 'null');
-  const isSimple = types.length === 1 && types.every((type) => mayBeHeader(type as Parameter['type']));
+  if (types.length === 1 && types.every((type) => mayBeHeader(type as Parameter['type']))) return facts;
   const separated = facts.types?.has('object')
     ? `The members are written as ${isExploded ? 'a=1,b=2' : 'a,1,b,2'}.`
     : 'Several values are separated by commas.';
-  const described = [facts.description, isCompound(facts) ? separated : ''].filter(Boolean).join(' ');
-  const field: Facts = isSimple ? facts : { ...anything, types: new Set(['string']), description: described || undefined };
-  const fallback = field.types?.has('string') ? written(value) : value;
-  return fallback === undefined ? field : { ...field, default: fallback };
+  const description = [facts.description, isCompound(facts) ? separated : ''].filter(Boolean).join(' ');
+  return { ...anything, types: new Set(['string']), description: description || undefined };
 }
 
 /** A key as the gate sends it, as a digest and as a UUID. */

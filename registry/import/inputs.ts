@@ -9,6 +9,7 @@ import { describeInside } from './nested.ts';
 import { type AddNote, type Node, type Note, node, pathOf, text, Unfit } from './node.ts';
 import { type Operation, type Reading, readParameters, unplaced } from './operation.ts';
 import { keepMost, makeParameter, maxParameters } from './parameter.ts';
+import { orNull } from './schema.ts';
 
 const locations = ['path', 'query', 'header', 'cookie', 'querystring'] as const;
 
@@ -72,7 +73,10 @@ function assemble(operation: Operation, body: BodyInputs, context: RequestContex
       ...(style !== undefined && { style }),
       ...(contentType !== undefined && { content_type: contentType }),
     };
-    return [{ parameter: { ...parameter, ...(!isUsual && { in: carrier }), ...written }, facts, isNullSent }];
+    const isRemovable = isNullSent && !isRequired && body.contentType.startsWith('application/merge-patch+json');
+    return [
+      { parameter: { ...parameter, ...(!isUsual && { in: carrier }), ...written }, facts: isRemovable ? orNull(facts) : facts, isNullSent },
+    ];
   });
   const sent = whole[0]?.name ?? (body.kind === 'none' && hasBody(operation.method) ? null : undefined);
   // without an input that was left out, or that another one has replaced, nothing describes it

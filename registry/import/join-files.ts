@@ -69,8 +69,8 @@ export async function joinFiles(text: string, library: Library, isLarge = false)
       const from = origins.get(homeOf(reference));
       if (file === '' || from === undefined) continue;
       const address = library.find(file, from);
-      if (address === undefined) left.add(file);
-      else if (!read.has(address)) addresses.add(address);
+      if (address !== undefined && !read.has(address)) addresses.add(address);
+      if (address === undefined && !isNode(lookUp(reference, String(reference.$ref)))) left.add(file);
     }
     const parts = new Map<string, Home>();
     await concurrently(addresses, readsAtOnce, async (address) => void parts.set(address, await readPart(address)));

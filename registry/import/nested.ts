@@ -1,9 +1,11 @@
 import { findPatternProblem } from '../../functions/core/parameters/keywords.ts';
+import { compileNested, openNestedBudget } from '../../functions/core/parameters/nested.ts';
+import { openMatchingBudget } from '../../functions/core/parameters/pattern.ts';
 import { jsonTypes, maxSchemaBytes, type NestedSchema, nestedKeywords, type Parameter } from '../../schemas/parameter.ts';
 import { memoizeFor } from '../memoize.ts';
 import type { Facts } from './facts.ts';
 import type { AddNote } from './node.ts';
-import { fitDescription } from './text.ts';
+import { fitDescription, withDefault } from './text.ts';
 
 /** An intent may have 32 levels of JSON, and each schema level takes two. */
 const maxLevels = 12;
@@ -81,6 +83,8 @@ function write({ facts, isNullSent }: Described, levels: number, descriptionLeng
     const schema: NestedSchema = { ...typeOf(facts, level > 0 || isNullSent), ...constraintsOf(facts, level === 0) };
     const text = level > 0 && descriptionLength > 0 ? plainDescription(facts) : undefined;
     if (text !== undefined) schema.description = text.length <= descriptionLength ? text : `${text.slice(0, descriptionLength - 1)}…`;
+    if (level > 0 && descriptionLength > 0 && allows(schema, facts.default))
+      schema.description = withDefault(schema.description, facts.default, descriptionLength);
     leastBytes += JSON.stringify(schema).length + 3;
     if (items === undefined && values === undefined && properties.size === 0 && required.length === 0) return schema;
     const isLoop = open.includes(facts);
@@ -111,6 +115,9 @@ function write({ facts, isNullSent }: Described, levels: number, descriptionLeng
   if (leastBytes > maxSchemaBytes) return { schema: undefined, bytes: leastBytes, levels, isCut };
   return { schema, bytes: new TextEncoder().encode(JSON.stringify(schema)).length, levels, isCut };
 }
+
+const allows = (schema: NestedSchema, value: unknown): boolean =>
+  value !== undefined && compileNested(schema)(value, [], openNestedBudget(openMatchingBudget())).length === 0;
 
 /** Constraints that only a nested schema can express. */
 const nestedOnly = ['exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'minItems', 'maxItems'] as const;

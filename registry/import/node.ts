@@ -1,5 +1,6 @@
 import { isObject, pointer } from '../../functions/core/json.ts';
 import { isNumeric, isRawNumber, type Numeric, numberText, toDouble } from '../../schemas/number.ts';
+import { memoizeFor } from '../memoize.ts';
 import { DocumentError } from './document.ts';
 
 /** Key of an object's JSON pointer (RFC 6901), prefixed with its file if there are several. */
@@ -106,21 +107,63 @@ export function lookUp(from: Node, reference: string, steps = 0): Node | string 
   if (steps > maxSteps) return circular;
   const [file = '', ...rest] = reference.split('#');
   const fragment = rest.join('#');
+  const [path, anchor] = fragment.startsWith('/') ? [fragment, ''] : ['', fragment];
   const here = homeOf(from);
   const there = file === '' ? here : here?.find(file);
-  if (there === undefined) return unread;
-  const problem = text(node(there.root)[unreadMember]);
+  const problem = there === undefined ? unread : text(node(there.root)[unreadMember]);
+  const direct = problem === undefined && anchor === '' ? descend(there?.root, path, steps) : undefined;
+  const target = direct ?? descend(findPart(from, file, anchor, problem === undefined ? there : here), path, steps);
+  if (isNode(target)) return target;
   if (problem !== undefined) return problem;
-  if (fragment !== '' && !fragment.startsWith('/')) return 'must be a JSON pointer, such as #/components/...';
-  let target = there.root;
-  for (const token of fragment.split('/').slice(1)) {
+  if (target !== undefined) return 'points to a single value or a list, but only objects can be referred to';
+  return `${anchor === '' ? 'does' : 'names an $anchor that does'} not exist in ${file === '' ? 'this document' : 'that file'}`;
+}
+
+/** @param path - JSON pointer */
+function descend(start: unknown, path: string, steps: number): unknown {
+  let target = start;
+  for (const token of path.split('/').slice(1)) {
     const name = decode(token);
     if (isNode(target) && !Object.hasOwn(target, name) && typeof target.$ref === 'string') target = lookUp(target, target.$ref, steps + 1);
     target = typeof target === 'object' && target !== null && Object.hasOwn(target, name) ? Reflect.get(target, name) : undefined;
   }
-  if (isNode(target)) return target;
-  if (target === undefined) return `does not exist in ${file === '' ? 'this document' : 'that file'}`;
-  return 'points to a single value or a list, but only objects can be referred to';
+  return target;
+}
+
+const documentUri = 'https://document.invalid/';
+
+interface Parts {
+  /** schemas by the URI that `$id` and `$anchor` give them (JSON Schema 2020-12, section 8.2) */
+  byUri: Map<string, Node>;
+  /** base URIs of the objects inside a schema with an `$id` */
+  bases: Map<Node, string>;
+}
+
+const partsOf = memoizeFor((file: Home): Parts => {
+  const parts: Parts = { byUri: new Map(), bases: new Map() };
+  const visit = (value: unknown, base: string): void => {
+    if (Array.isArray(value)) for (const item of value) visit(item, base);
+    if (!isNode(value) || parts.bases.has(value)) return;
+    const [id = '', oldAnchor] = text(value.$id)?.split('#') ?? [];
+    const own = URL.parse(id, base)?.href ?? base;
+    parts.bases.set(value, own);
+    const anchors = [value.$anchor, value.$dynamicAnchor, oldAnchor].flatMap((name) => text(name) || []);
+    for (const uri of [...(id === '' ? [] : [own]), ...anchors.map((name) => `${own}#${name}`)])
+      if (!parts.byUri.has(uri)) parts.byUri.set(uri, value);
+    for (const member of Object.values(value)) visit(member, own);
+  };
+  visit(file.root, documentUri);
+  return parts;
+});
+
+/** A schema named by `$id` or `$anchor`, if the document has it. */
+function findPart(from: Node, file: string, anchor: string, home: Home | undefined): Node | undefined {
+  if (home === undefined) return undefined;
+  const { byUri, bases } = partsOf(home);
+  const isHere = homeOf(from) === home;
+  const uri = isHere ? URL.parse(file, bases.get(from) ?? documentUri)?.href : documentUri;
+  const suffix = anchor === '' ? '' : `#${anchor}`;
+  return byUri.get(uri + suffix) ?? (file === '' ? byUri.get(documentUri + suffix) : undefined);
 }
 
 /** RFC 6901, section 6. */

@@ -21,8 +21,9 @@ export function makeOutputs({ node: operation }: Operation, { readSchema, addNot
   const forms = answers.flat();
   const usable = forms.filter(({ mediaType }) => isJson(mediaType));
   if (usable.length === 0) return describeContent(forms.map(({ mediaType }) => mediaType));
-  const isAlwaysThere = answers.every((answer) => answer.some(({ mediaType }) => isJson(mediaType)));
-  const facts = oneOf(usable.map(({ schema }) => readSchema(schema)));
+  const described = usable.filter(({ schema }) => schema !== undefined);
+  const isAlwaysThere = described.length === usable.length && answers.every((answer) => answer.some(({ mediaType }) => isJson(mediaType)));
+  const facts = oneOf(described.map(({ schema }) => readSchema(schema)));
   return describe(facts, isAlwaysThere, pathOf(usable[0]?.schema) || pathOf(operation), addNote);
 }
 

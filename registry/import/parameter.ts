@@ -3,7 +3,7 @@ import { keywordNames } from '../../functions/core/parameters/keywords.ts';
 import { type Parameter, parameter, parameterTypes } from '../../schemas/parameter.ts';
 import type { Facts } from './facts.ts';
 import type { AddNote } from './node.ts';
-import { fitDescription } from './text.ts';
+import { fitDescription, withDefault } from './text.ts';
 
 export const maxParameters = 100;
 
@@ -57,7 +57,18 @@ export function makeParameter(
     ...(isRequired && { required: true }),
     ...present({ description, default: facts.default, ...constraints, enum: allowed, in: carrier }),
   };
-  return reduceToAccepted(candidate, path, addNote);
+  const accepted = reduceToAccepted(candidate, path, addNote);
+  return accepted && describeDefault(accepted);
+}
+
+/**
+ * Moves a document's default to the description: it says what the service assumes if the parameter is missing, so it is never sent. Only a required
+ * header field with a single allowed value keeps one.
+ */
+export function describeDefault({ default: usual, ...parameter }: Parameter): Parameter {
+  const { in: carrier, required, enum: allowed, description } = parameter;
+  if (carrier === 'header' && required === true && allowed?.length === 1) return { ...parameter, default: allowed[0] };
+  return usual === undefined || usual === null ? parameter : { ...parameter, description: withDefault(description, usual) };
 }
 
 function reduceToAccepted(candidate: Parameter, path: string, addNote: AddNote): Parameter | undefined {

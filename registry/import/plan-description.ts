@@ -2,9 +2,10 @@ import { pointer } from '../../functions/core/json.ts';
 import { originOf } from '../../functions/core/relay/url-template.ts';
 import { intentInput } from '../../schemas/intent.ts';
 import { isIntentUid, splitIntentUid, suggestIntentUid } from '../../schemas/intent-uid.ts';
-import { parameter, parameterTypes } from '../../schemas/parameter.ts';
+import { type Parameter, parameter, parameterTypes } from '../../schemas/parameter.ts';
 import { DocumentError } from './document.ts';
 import { type AddNote, isNode, list, type Node, type Note, node, text, texts, Unfit } from './node.ts';
+import { describeDefault } from './parameter.ts';
 import { checkPlanned, distinct, type ImportOptions, type ImportPlan, planOne } from './plan.ts';
 import { makeService } from './service.ts';
 import { fitDescription, fitName } from './text.ts';
@@ -166,10 +167,7 @@ function fitParameter(given: Node, path: string, addNote: AddNote): Node {
   const fitted = typeof description === 'string' ? fitDescription(description, `${path}/description`, addNote) : description;
   const known = [type].flat().find((one) => parameterTypes.some((name) => name === one && name !== 'null'));
   if (known === undefined && type === undefined) addNote(path, 'the parameter has no type, so it accepts any');
-  return {
-    ...rest,
-    type: known ?? (type === undefined ? 'any' : type),
-    ...(fitted !== undefined && { description: fitted }),
-    ...(fallback !== undefined && fallback !== null && { default: fallback }),
-  };
+  const fittedParameter = { ...rest, type: known ?? type ?? 'any', ...(fitted !== undefined && { description: fitted }) };
+  const isText = fitted === undefined || typeof fitted === 'string';
+  return isText ? { ...describeDefault({ ...(fittedParameter as Parameter), default: fallback }) } : fittedParameter;
 }

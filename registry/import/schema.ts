@@ -12,7 +12,7 @@ const readers: { readonly [Name in KeywordName]: Reader<KeywordValue<Name>> } = 
   maximum: (schema) => readBound(schema, 'maximum'),
   minLength: ({ minLength }) => number(minLength),
   maxLength: ({ maxLength }) => number(maxLength),
-  pattern: ({ pattern }) => text(pattern),
+  pattern: ({ pattern }) => (isRegExpLiteral(pattern) ? undefined : text(pattern)),
   // other formats mostly say how a value is stored, not how it is written
   format: ({ format }) => parameterFormats.find((known) => known === format),
 };
@@ -29,6 +29,8 @@ const inexpressible = [
   'propertyNames',
   'dependentRequired',
   'dependentSchemas',
+  '$dynamicRef',
+  '$recursiveRef',
 ].filter((keyword) => !(keyword in readers));
 
 /** Resolves a JSON schema. An unresolvable schema allows anything and adds a note. */
@@ -82,6 +84,8 @@ export function openSchemaReader(addNote: AddNote): ReadSchema {
   function readOwn(schema: Node): Facts {
     const note = (words: string) => addNote(pathOf(schema), words);
     for (const keyword of inexpressible) if (schema[keyword] !== undefined) note(`${keyword} was left out: a parameter cannot express it`);
+    if (isRegExpLiteral(schema.pattern))
+      note('pattern was left out: it is written between slashes, as in JavaScript, and would refuse every value without them');
     // members are read lazily, after their parent, so a schema may contain itself
     const properties = Object.entries(node(schema.properties)).map(([name, member]) => [name, memoize(() => read(member))] as const);
     return {
@@ -117,6 +121,10 @@ export function openSchemaReader(addNote: AddNote): ReadSchema {
   return read;
 }
 
+/** Whether a pattern is written like `/^[a-z]+$/i`. Inside of such a literal, slashes are escaped, so a pattern for paths rarely looks like one. */
+const isRegExpLiteral = (pattern: unknown): boolean =>
+  typeof pattern === 'string' && /^\/(?:[^/\\[]|\\.|\[(?:[^\]\\]|\\.)*\])+\/[gimsuy]*$/s.test(pattern);
+
 const isNull = ({ types, enum: allowed }: Facts): boolean =>
   (types?.size === 1 && types.has('null')) || (types === undefined && allowed?.length === 1 && allowed[0] === null);
 
@@ -133,7 +141,7 @@ function readAlternatives(branches: Facts[], schema: Node, addNote: AddNote): Fa
 /** How documents before OpenAPI 3.1 allow null. */
 const isNullable = (schema: Node): boolean => schema.nullable === true || schema['x-nullable'] === true;
 
-const orNull = (facts: Facts): Facts => (facts.types?.size ? { ...facts, types: new Set([...facts.types, 'null']) } : facts);
+export const orNull = (facts: Facts): Facts => (facts.types?.size ? { ...facts, types: new Set([...facts.types, 'null']) } : facts);
 
 /** Whether a schema allows any value; `{ "not": {} }` is how some documents write false. */
 const allowsValues = (schema: unknown): boolean => schema === true || (isNode(schema) && schema.not === undefined);
@@ -168,7 +176,7 @@ const enumOfItems = (schema: Node): unknown[] | undefined =>
   texts([schema.type].flat()).includes('array') && Array.isArray(schema.enum) && !schema.enum.some(Array.isArray) ? schema.enum : undefined;
 
 function readEnum(schema: Node): unknown[] | undefined {
-  if (schema.const !== undefined) return [schema.const];
+  if (schema.const !== undefined) return [toType(schema, schema.const)];
   if (!Array.isArray(schema.enum) || enumOfItems(schema)) return undefined;
   return schema.enum.map((value) => toType(schema, value));
 }

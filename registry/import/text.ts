@@ -29,6 +29,16 @@ export function fitDescription(text: string | undefined, path: string, addNote: 
   return fitted;
 }
 
+/** A description that ends with a default, at most 4,000 characters by default. */
+export function withDefault(description: string | undefined, value: unknown, maximum = maxDescriptionLength): string {
+  const toLine = (text: string) => fitName(text, '', () => {}, Math.min(200, maximum / 2 - 9));
+  const plain = typeof value === 'string' && toLine(value) === value ? value : JSON.stringify(value);
+  const ending = `Default: ${toLine(plain)}`;
+  if (description === undefined) return ending;
+  const beginning = cut(description, maximum - characters(ending) - 2);
+  return `${beginning}${/[.:;!?…]$/.test(beginning) ? '' : '.'} ${ending}`;
+}
+
 /** A name on one line, at most 200 characters by default; undefined if nothing is left. */
 export function fitName(text: string | undefined, path: string, addNote: AddNote, maximum = maxNameLength): string | undefined {
   const given = text?.toWellFormed().normalize('NFC').replace(/\s+/g, ' ') ?? '';

@@ -1,19 +1,20 @@
 import type { Applied } from '../../../registry/apply.ts';
 import type { ServiceChanges } from '../../../registry/compare.ts';
-import { changedMembers, describeKept, describeUnwanted, keptTitle } from '../../../registry/describe.ts';
+import {
+  changedMembers,
+  defaultsTitle,
+  describeDefaults,
+  describeKept,
+  describeUnwanted,
+  keptTitle,
+  quoteValue,
+} from '../../../registry/describe.ts';
 import type { Difference } from '../../../registry/differences.ts';
 import { CliFailure } from '../../../registry/failure.ts';
 import { plural, type Terminal } from '../terminal.ts';
 
-const maxValueLength = 60;
-
-const quote = (value: unknown): string => {
-  const text = value === undefined ? 'nothing' : JSON.stringify(value);
-  return text.length <= maxValueLength ? text : `${text.slice(0, maxValueLength - 1)}…`;
-};
-
 export function showDifferences(terminal: Terminal, differences: readonly Difference[]): void {
-  for (const { path, before, after } of differences) terminal.say(`      ${path}: ${quote(before)} -> ${quote(after)}`);
+  for (const { path, before, after } of differences) terminal.say(`      ${path}: ${quoteValue(before)} -> ${quoteValue(after)}`);
 }
 
 export function showChanges(terminal: Terminal, changes: ServiceChanges, isPruning: boolean, source: string): void {
@@ -42,10 +43,15 @@ export function showUnwanted(
   for (const uid of unwanted) terminal.say(`  ${what === 'kept' ? ' ' : terminal.style('red', '-')} ${uid}`);
 }
 
-export function showKept(terminal: Terminal, { kept }: ServiceChanges): void {
-  const lines = describeKept(kept);
-  if (lines.length > 0) terminal.say(keptTitle);
-  for (const line of lines) terminal.say(`  ${line}`);
+/** What an import of a document keeps, and the defaults that it removes. */
+export function showKept(terminal: Terminal, changes: ServiceChanges): void {
+  for (const [title, lines] of [
+    [keptTitle, describeKept(changes.kept)],
+    [defaultsTitle, describeDefaults(changes)],
+  ] as const) {
+    if (lines.length > 0) terminal.say(title);
+    for (const line of lines) terminal.say(`  ${line}`);
+  }
 }
 
 export function describeCount(changes: ServiceChanges, isPruning: boolean): string {

@@ -4,6 +4,7 @@ import { checkOrigin, type EgressRules } from '../../../functions/core/relay/egr
 import { originOf } from '../../../functions/core/relay/url-template.ts';
 import { applyChanges } from '../../../registry/apply.ts';
 import { compareDocument } from '../../../registry/compare-document.ts';
+import { removedDefaults } from '../../../registry/describe.ts';
 import { CliFailure, usageFailure } from '../../../registry/failure.ts';
 import { credentialOption } from '../../../registry/import/credentials.ts';
 import { openReader } from '../../../registry/import/document.ts';
@@ -100,7 +101,14 @@ export function addImport(program: CommandUnknownOpts): void {
       if (plan.version !== planned.version) terminal.say(describeKept(plan, planned));
       terminal.say(`${changes.name}: ${describeCount(changes, isPruning)}, ${plan.skipped.length} skipped`);
       const { skipped, credentials } = plan;
-      const result = { ...changesAsJson(changes), files: loaded.files, skipped, notes, credentials };
+      const result = {
+        ...changesAsJson(changes),
+        removed_defaults: removedDefaults(changes),
+        files: loaded.files,
+        skipped,
+        notes,
+        credentials,
+      };
       if (dryRun) terminal.json(result);
       else {
         if (isPruning && changes.unwanted.length > 0) {

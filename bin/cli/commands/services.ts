@@ -1,11 +1,12 @@
 import { type Command, type CommandUnknownOpts, Option, type OptionValues } from '@commander-js/extra-typings';
 import type * as z from 'zod';
 import { readAnswer } from '../../../registry/api.ts';
+import { hasDefaults } from '../../../registry/describe.ts';
 import { parseInput, readInput } from '../../../registry/input.ts';
 import { normalizeService } from '../../../registry/normal-form.ts';
-import { listServices, requireService, servicePath } from '../../../registry/read.ts';
-import { type ServiceInput, savedService, serviceInput, serviceUpdate } from '../../../schemas/service.ts';
-import { openContext, readHeaders } from '../context.ts';
+import { listServices, readFullIntents, requireService, servicePath } from '../../../registry/read.ts';
+import { type ServiceInput, type ServiceList, savedService, serviceInput, serviceUpdate } from '../../../schemas/service.ts';
+import { type CliContext, openContext, readHeaders } from '../context.ts';
 import { addCredential } from './credential.ts';
 import { addServicesTop } from './top.ts';
 
@@ -40,6 +41,18 @@ async function readFields<T>(
   return parseInput(schema, whole, 'The service is incomplete or invalid:');
 }
 
+type ListedService = ServiceList['services'][number] & { intents_with_defaults?: number };
+
+async function findWithDefaults(context: CliContext, listed: readonly ListedService[]): Promise<ListedService[]> {
+  const found: ListedService[] = [];
+  for (const service of listed) {
+    let count = 0;
+    for await (const { record } of readFullIntents(context, service.service_id)) if (hasDefaults(record)) count++;
+    if (count > 0) found.push({ ...service, intents_with_defaults: count });
+  }
+  return found;
+}
+
 export function addServices(program: CommandUnknownOpts): void {
   const services = program
     .command('services')
@@ -49,18 +62,25 @@ export function addServices(program: CommandUnknownOpts): void {
     .command('list')
     .description('List the services')
     .option('--name <words>', 'only services whose names contain all these words')
-    .action(async ({ name }, command) => {
-      const { api, terminal } = openContext(command);
-      const found = await Array.fromAsync(listServices(api, name));
+    .option(
+      '--defaults',
+      'only services with intents whose calls send defaults, and how many: imports no longer register any, so either an earlier import or a person did',
+    )
+    .action(async ({ name, defaults }, command) => {
+      const context = openContext(command);
+      const { api, terminal } = context;
+      const listed = await Array.fromAsync(listServices(api, name));
+      const found: readonly ListedService[] = defaults ? await findWithDefaults(context, listed) : listed;
       terminal.table(
-        found.map(({ service_id, service_name, intents, paused }) => [
+        found.map(({ service_id, service_name, intents, paused, intents_with_defaults: count }) => [
           service_id,
           service_name,
-          `${intents} intents`,
+          `${count === undefined ? '' : `${count} of `}${intents} intents`,
           paused ? 'paused' : '',
         ]),
       );
-      if (found.length === 0)
+      if (found.length === 0 && defaults) terminal.remark('No intents send defaults.');
+      else if (found.length === 0)
         terminal.remark('No services found. Register one with "intent-gate services create" or "intent-gate import".');
       terminal.json(found);
     });

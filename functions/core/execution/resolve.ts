@@ -10,7 +10,7 @@ import { isRate, tightest } from '../policy/limits.ts';
 import type { Rule } from '../policy/reading.ts';
 import { findMismatch, type LiveIntent, type LiveIntents } from '../registry/live-intents.ts';
 import { requireIntent, requireNotPaused } from '../registry/require-intent.ts';
-import { expectedInputs, namesInJson } from '../relay/endpoint.ts';
+import { expectedInputs, nullRules } from '../relay/endpoint.ts';
 import { buildRequest, type UpstreamRequest } from '../relay/request.ts';
 import { openRecheck, type Recheck, requireNotStopped } from './block-check.ts';
 import type { Execution, ExecutionRequest } from './execution.ts';
@@ -54,7 +54,7 @@ const keyMissing =
   'The service of this intent requires a key, so the call was not sent. Send it with the header idempotency-key, and repeat it only with the same key.';
 
 export function openResolver(intents: Pick<LiveIntents, 'findWith' | 'versions'>, slowCalls: SlowCalls, now: () => number) {
-  const validate = openValidators(namesInJson, expectedInputs);
+  const validate = openValidators(nullRules, expectedInputs);
   const replays = openReplayMeter(now);
 
   /**

@@ -1,28 +1,40 @@
 import type { Issue } from '../../../schemas/errors.ts';
-import { isRawNumber, parseExact, toDouble } from '../../../schemas/number.ts';
+import { isNumeric, parseExact, toWhole } from '../../../schemas/number.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
 import { describeUnknown, pointer } from '../json.ts';
 import { compileDefinition, types } from './keywords.ts';
-import { compileNested, openNestedBudget } from './nested.ts';
+import { compileIntegers, compileNested, openNestedBudget } from './nested.ts';
 import { openMatchingBudget } from './pattern.ts';
 
 export type Validated = { values: Record<string, unknown>; issues?: undefined } | { values?: undefined; issues: Issue[] };
 
+/** What null for an input is: a value that removes something, a value if the definition allows it, or the same as leaving the input out. */
+export type NullRule = 'value' | 'value if allowed' | 'left out';
+
 /**
- * Compiles the input parameters of an intent into a validator. It coerces nothing, fills in defaults, refuses unknown parameters, treats null for an
- * optional parameter as left out, and reports all issues (pointers `/parameters/<name>`). Patterns must have passed {@link checkDefinitions}.
- * @param namesInJson - parameters that are sent as JSON, whose schema may allow null; default: all
+ * Compiles the input parameters of an intent into a validator. It coerces nothing but the spelling of integers, fills in defaults, refuses unknown
+ * parameters, and reports all issues (pointers `/parameters/<name>`). Models often write null for what they leave out, so null for an optional
+ * parameter is a value only where it may be sent. Patterns must have passed {@link checkDefinitions}.
+ * @param nullRuleOf - default: null is a value if the definition allows it
  */
 export function compileParameters(
   definitions: readonly Parameter[],
-  namesInJson?: ReadonlySet<string>,
+  nullRuleOf: (definition: Parameter) => NullRule = () => 'value if allowed',
 ): (given: Record<string, unknown>) => Validated {
-  const compiled = definitions.map((definition) => ({
-    definition,
-    check: compileDefinition(definition),
-    mayBeNull: allowsNull(definition) && (namesInJson?.has(definition.name) ?? true),
-    checkInside: definition.schema && compileNested(definition.schema),
-  }));
+  const compiled = definitions.map((definition) => {
+    const check = compileDefinition(definition);
+    const checkInside = definition.schema && compileNested(definition.schema);
+    const rewriteInside = definition.schema && compileIntegers(definition.schema);
+    const write = (value: unknown) => {
+      const whole = definition.type === 'integer' && isNumeric(value) ? toWhole(value) : value;
+      return rewriteInside ? rewriteInside(whole) : whole;
+    };
+    const takesNull = () =>
+      [definition.schema?.type].flat().includes('null') ||
+      (check(null).length === 0 && !checkInside?.(null, [], openNestedBudget(openMatchingBudget())).length);
+    const rule = nullRuleOf(definition);
+    return { definition, check, checkInside, write, mayBeNull: rule === 'value' || (rule === 'value if allowed' && takesNull()) };
+  });
   const names = new Set(definitions.map(({ name }) => name));
   return (given) => {
     const issues = Object.keys(given)
@@ -31,36 +43,25 @@ export function compileParameters(
     const values: [string, unknown][] = [];
     const matching = openMatchingBudget();
     const budget = openNestedBudget(matching);
-    for (const { definition, check, checkInside, mayBeNull } of compiled) {
+    for (const { definition, check, checkInside, write, mayBeNull } of compiled) {
       const { name, required, type, default: fallback } = definition;
-      if (given[name] === null && Object.hasOwn(given, name) && mayBeNull) {
+      const isNull = Object.hasOwn(given, name) && given[name] === null;
+      if (isNull && mayBeNull) {
         values.push([name, null]);
-      } else if (Object.hasOwn(given, name) && !isLeftOut(definition, given[name])) {
+      } else if (Object.hasOwn(given, name) && (required || !isNull)) {
         const orNothing = !required && given[name] === '' ? ', or be left out' : '';
         const own = check(given[name], matching).map((problem) => ({ path: pointer(['parameters', name]), problem: problem + orNothing }));
         const inside = own.length === 0 ? checkInside?.(given[name], ['parameters', name], budget) : undefined;
         issues.push(...own, ...(inside ?? []));
-        values.push([name, plain(type, given[name])]);
+        values.push([name, write(given[name])]);
       } else if (fallback !== undefined) {
-        values.push([name, plain(type, parseExact(JSON.stringify(fallback)))]);
+        values.push([name, write(parseExact(JSON.stringify(fallback)))]);
       } else if (required) {
         issues.push({ path: pointer(['parameters', name]), problem: `is required and ${types[type].problem}` });
       }
     }
     return issues.length > 0 ? { issues } : { values: Object.fromEntries(values) };
   };
-}
-
-/** Whether a parameter counts as left out. Models often write null for those, so null is a value only if the type includes it. */
-const isLeftOut = ({ required, type }: Parameter, value: unknown): boolean => value === null && !required && !types[type].holds(null);
-
-/** Whether a parameter may also be null. It has a single type, so only its schema can say so. */
-const allowsNull = ({ schema }: Parameter): boolean => [schema?.type].flat().includes('null');
-
-/** Normalises an integer spelt 1.0 or 1e3 to 1 or 1000, because upstreams may not accept other spellings, for example in a path. */
-function plain(type: Parameter['type'], value: unknown): unknown {
-  const double = type === 'integer' && isRawNumber(value) ? toDouble(value) : undefined;
-  return Number.isSafeInteger(double) ? double : value;
 }
 
 /** Missing or mistyped members of an upstream's answer, as pointers into it. Optional members may be null. */

@@ -1,6 +1,6 @@
 import { canonicalText } from '../../../schemas/canonical.ts';
 import type { Issue } from '../../../schemas/errors.ts';
-import { isNumeric, isRawNumber, toDouble } from '../../../schemas/number.ts';
+import { isNumeric, isRawNumber, toDouble, toWhole } from '../../../schemas/number.ts';
 import type { NestedSchema } from '../../../schemas/parameter.ts';
 import { describeUnknown, isObject, pointer, shortPointer } from '../json.ts';
 import { compileBounds, compileEnum, findPatternProblem, types } from './keywords.ts';
@@ -170,6 +170,33 @@ function compileInside({ items, properties, required, additionalProperties, anyO
   }
   return checks;
 }
+
+/**
+ * Compiles a function that writes integers in digits alone wherever a schema allows integers but no fractions: hosts send 2.0, which services refuse.
+ * @returns undefined if the schema has no such place
+ */
+export function compileIntegers({ type, items, properties, additionalProperties, anyOf = [] }: NestedSchema): Rewrite | undefined {
+  const allowed = [type].flat();
+  const own = allowed.includes('integer') && !allowed.includes('number');
+  const ofItems = items && compileIntegers(items);
+  const ofMembers = new Map(Object.entries(properties ?? {}).map(([name, member]) => [name, compileIntegers(member)]));
+  const ofOthers = isObject(additionalProperties) ? compileIntegers(additionalProperties as NestedSchema) : undefined;
+  const ofBranches = anyOf.map(compileIntegers).filter((rewrite) => rewrite !== undefined);
+  const hasMembers = ofOthers !== undefined || [...ofMembers.values()].some((rewrite) => rewrite !== undefined);
+  if (!own && !ofItems && !hasMembers && ofBranches.length === 0) return undefined;
+  const rewriteOwn: Rewrite = (value) => {
+    if (own && isNumeric(value)) return toWhole(value);
+    if (ofItems && Array.isArray(value)) return value.map(ofItems);
+    if (!hasMembers || !isObject(value)) return value;
+    const rewriteMember = (name: string) => (ofMembers.has(name) ? ofMembers.get(name) : ofOthers) ?? keep;
+    return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, rewriteMember(name)(member)]));
+  };
+  return (value) => ofBranches.reduce((written, rewrite) => rewrite(written), rewriteOwn(value));
+}
+
+type Rewrite = (value: unknown) => unknown;
+
+const keep: Rewrite = (value) => value;
 
 export function findNestedProblems(schema: NestedSchema, at: Path = []): Issue[] {
   const problem = schema.pattern === undefined ? undefined : findPatternProblem(schema.pattern);

@@ -1,6 +1,7 @@
 import type { Issue } from '../../../schemas/errors.ts';
 import type { IntentEndpoint, IntentInput } from '../../../schemas/intent.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
+import type { NullRule } from '../parameters/compile.ts';
 import { checkOrigin, type EgressRules } from './egress.ts';
 import { parseUrlTemplate, placeholderNames, type UrlTemplate } from './url-template.ts';
 
@@ -18,21 +19,24 @@ const isEncoded = (contentType: string): boolean => isJsonType(contentType) || i
 /** By default, GET and DELETE carry parameters in the query, other methods in the body. */
 export const hasBody = (method: IntentEndpoint['method']): boolean => method !== 'GET' && method !== 'DELETE';
 
-export function carrierOf({ name, in: carrier }: Pick<Parameter, 'name' | 'in'>, { method, body }: IntentEndpoint) {
+export function carrierOf(
+  { name, in: carrier }: Pick<Parameter, 'name' | 'in'>,
+  { method, body }: Pick<IntentEndpoint, 'method' | 'body'>,
+) {
   if (body !== undefined) return body === name ? 'body' : (carrier ?? 'query');
   return carrier ?? (hasBody(method) ? 'body' : 'query');
 }
 
-/** Names of the inputs that a call sends as JSON, where null is a value. */
-export function namesInJson({
-  endpoint,
-  input_parameters: inputs,
-}: Pick<IntentInput, 'endpoint' | 'input_parameters'>): ReadonlySet<string> {
-  const template = parseUrlTemplate(endpoint.url);
+/** What null for an input of an intent is: where no JSON is written, nothing; in a merge patch, it removes a member (RFC 7396). */
+export function nullRules({ url, content_type, method, body }: IntentEndpoint): (input: Parameter) => NullRule {
+  const template = parseUrlTemplate(url);
   const placed = typeof template === 'string' ? new Set<string>() : placeholderNames(template);
-  const isInJson = (input: Parameter) =>
-    isJsonType(endpoint.content_type) && !placed.has(input.name) && carrierOf(input, endpoint) === 'body';
-  return new Set(inputs.filter(isInJson).map(({ name }) => name));
+  const isPatch = /^application\/merge-patch\+json *(?:;|$)/i.test(content_type) && body === undefined;
+  return (input) => {
+    const isInJson = isJsonType(content_type) && !placed.has(input.name) && carrierOf(input, { method, body }) === 'body';
+    if (!isInJson) return 'left out';
+    return isPatch && !input.required ? 'value' : 'value if allowed';
+  };
 }
 
 /** Whether a call has a body without parameters: an empty object or form. */

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { ApiError } from '../../../functions/core/api-error.ts';
 import { openValidators } from '../../../functions/core/parameters/validators.ts';
 import type { Relay } from '../../../functions/core/relay/call.ts';
-import { expectedInputs, namesInJson } from '../../../functions/core/relay/endpoint.ts';
+import { expectedInputs, nullRules } from '../../../functions/core/relay/endpoint.ts';
 import { buildRequest } from '../../../functions/core/relay/request.ts';
 import { planImport } from '../../../registry/import/plan-import.ts';
 import type { IntentInput } from '../../../schemas/intent.ts';
@@ -36,7 +36,7 @@ function planOne(operation: object, openapi = '3.0.3') {
 
 /** Executes an intent with the components of a deployment. */
 async function execute(intent: IntentInput, parameters: Record<string, unknown>) {
-  const values = openValidators(namesInJson, expectedInputs)({ ...intent, rev: 1 }, parameters);
+  const values = openValidators(nullRules, expectedInputs)({ ...intent, rev: 1 }, parameters);
   const request = buildRequest({ ...intent, service_id: 'case' } as Parameters<typeof buildRequest>[0], values);
   const service = { service_id: 'case', service_url: 'https://case.example' };
   await callUpstream(relay, callOf(request.url, { request, service, intentUid: intent.intent_uid }));

@@ -62,8 +62,8 @@ paths:
   };
 
   test.each([
-    ['{ type: number, default: 1.10 }', '{"name":"x","type":"number","default":1.10}'],
-    ['{ type: integer, default: 12345678901234567890 }', '{"name":"x","type":"integer","default":12345678901234567890}'],
+    ['{ type: number, default: 1.10 }', '{"name":"x","type":"number","description":"Default: 1.10"}'],
+    ['{ type: integer, default: 12345678901234567890 }', '{"name":"x","type":"integer","description":"Default: 12345678901234567890"}'],
     ['{ type: number, enum: [1.10, 2] }', '{"name":"x","type":"number","enum":[1.10,2]}'],
     ['{ enum: [12345678901234567890] }', '{"name":"x","type":"integer","enum":[12345678901234567890]}'],
     ['{ type: integer, maximum: 9223372036854775807 }', '{"name":"x","type":"integer","maximum":9223372036854775807}'],
@@ -79,9 +79,12 @@ paths:
     ],
     [
       '{ allOf: [{ type: number, default: 2.0, minimum: 1.50 }, { minimum: 1.10 }] }',
-      '{"name":"x","type":"number","default":2.0,"minimum":1.50}',
+      '{"name":"x","type":"number","description":"Default: 2.0","minimum":1.50}',
     ],
-    ['{ oneOf: [{ type: number, default: 1.0 }, { type: number, default: 1 }] }', '{"name":"x","type":"number","default":1.0}'],
+    [
+      '{ oneOf: [{ type: number, default: 1.0 }, { type: number, default: 1 }] }',
+      '{"name":"x","type":"number","description":"Default: 1.0"}',
+    ],
   ])('%s', (schema, expected) => {
     const { intent, notes } = planOf(schema);
     expect(JSON.stringify(intent?.input_parameters)).toBe(`[${expected}]`);

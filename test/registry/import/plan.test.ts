@@ -180,16 +180,16 @@ describe('what an intent cannot carry is left out and noted', () => {
   test.each([
     [
       { type: 'integer', enum: ['1', 2], default: '1' },
-      { enum: [1, 2], default: 1 },
+      { enum: [1, 2], description: 'Default: 1' },
     ],
     [{ type: 'number', enum: ['-7.5'] }, { enum: [-7.5] }],
     [
       { type: 'boolean', enum: ['true', false], default: 'false' },
-      { enum: [true, false], default: false },
+      { enum: [true, false], description: 'Default: false' },
     ],
     [
       { type: 'string', enum: [1, true, 'x'], default: 1 },
-      { enum: ['1', 'true', 'x'], default: '1' },
+      { enum: ['1', 'true', 'x'], description: 'Default: 1' },
     ],
   ])('allowed and default values of %j are in its type', (a, kept) => {
     const { inputs, notes } = planBody(json({ properties: { a } }));
@@ -441,21 +441,43 @@ describe('headers', () => {
       const { service, intents, notes, skipped } = plan(document(Object.fromEntries(paths)), options);
       return { headers: service.headers, inputs: intents.map(({ input_parameters }) => input_parameters), notes, skipped };
     };
-  const version = (value: string) => header('Api-Version', { type: 'string', default: value }, { required: true });
+  const version = (value: string) => header('Api-Version', { type: 'string', enum: [value] }, { required: true });
 
   test.each<[string, object, string]>([
     ['const', { const: '2' }, '2'],
     ['an enum of one', { type: 'integer', enum: [2] }, '2'],
-    ['the default of a version', { type: 'string', default: '2' }, '2'],
   ])('%s becomes a header field of the service', (_, schema, value) => {
     const parameters = [header('X-Version', schema)];
     expect(planHeaders(parameters, parameters, [])()).toMatchObject({ headers: { 'X-Version': value }, inputs: [[], [], []] });
   });
 
   test('different values, or values of few operations, become defaults of inputs', () => {
-    const input = (value: string) => ({ name: 'Api-Version', type: 'string', required: true, default: value, in: 'header' });
+    const input = (value: string) => ({ name: 'Api-Version', type: 'string', required: true, default: value, enum: [value], in: 'header' });
     expect(planHeaders([version('1')], [version('2')])()).toMatchObject({ headers: undefined, inputs: [[input('1')], [input('2')]] });
     expect(planHeaders([version('1')], [], [])()).toMatchObject({ headers: undefined, inputs: [[input('1')], [], []] });
+  });
+
+  test.each<[string, object, object, object]>([
+    ['an optional one with one value', { type: 'string', enum: ['1'] }, {}, { type: 'string', enum: ['1'] }],
+    ['an optional version', { type: 'string', default: '2' }, {}, { type: 'string', description: 'Default: 2' }],
+    [
+      'a required version',
+      { type: 'integer', default: 2 },
+      { required: true },
+      { type: 'integer', required: true, description: 'Default: 2' },
+    ],
+    [
+      'a required one with two values',
+      { type: 'string', enum: ['1', '2'], default: '2' },
+      { required: true },
+      { type: 'string', required: true, description: 'Default: 2', enum: ['1', '2'] },
+    ],
+  ])('the value of %s is never sent', (_, schema, more, kept) => {
+    const parameters = [header('Api-Version', schema, more)];
+    const isConstant = 'enum' in schema && (schema.enum as string[]).length === 1;
+    const lists = isConstant ? [parameters, [], []] : [parameters, parameters];
+    const { headers, inputs } = planHeaders(...lists)();
+    expect([headers, inputs[0]]).toEqual([undefined, [{ name: 'Api-Version', in: 'header', ...kept }]]);
   });
 
   test('values of the admin take precedence', () => {

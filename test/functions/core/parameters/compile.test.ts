@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { checkOutput, compileParameters } from '../../../../functions/core/parameters/compile.ts';
+import { checkOutput, compileParameters, type NullRule } from '../../../../functions/core/parameters/compile.ts';
 import { type Numeric, parseExact } from '../../../../schemas/number.ts';
-import { type Parameter, parameterTypes } from '../../../../schemas/parameter.ts';
+import { type NestedSchema, type Parameter, parameterTypes } from '../../../../schemas/parameter.ts';
 
 /** The problems that one value has as the value of a parameter `p`. */
 function problems(definition: Partial<Parameter>, value: unknown): string[] {
@@ -66,10 +66,20 @@ describe('null for a parameter', () => {
     expect(given(definition)).toEqual({ values });
   });
 
-  test('is none that is not written as JSON, whatever its schema allows', () => {
-    const named = (name: string): Parameter => ({ name, type: 'string', schema: { type: ['string', 'null'] } });
-    const validate = compileParameters([named('inJson'), named('inQuery')], new Set(['inJson']));
-    expect(validate({ inJson: null, inQuery: null })).toEqual({ values: { inJson: null } });
+  test.each<[NullRule, object]>([
+    ['left out', { required: null }],
+    ['value if allowed', { nullable: null, any: null, required: null }],
+    ['value', { text: null, nullable: null, any: null, some: null, required: null }],
+  ])('is sent, if null is a %s, for these parameters alone', (rule, values) => {
+    const definitions: Parameter[] = [
+      { name: 'text', type: 'string', enum: ['a'] },
+      { name: 'nullable', type: 'string', schema: { type: ['string', 'null'] } },
+      { name: 'any', type: 'any' },
+      { name: 'some', type: 'any', schema: { type: ['string', 'integer'] } },
+      { name: 'required', type: 'any', required: true },
+    ];
+    const nulls = Object.fromEntries(definitions.map(({ name }) => [name, null]));
+    expect(compileParameters(definitions, () => rule)(nulls)).toEqual({ values });
   });
 
   test('an empty text that an optional parameter does not take is refused with the way out', () => {
@@ -92,6 +102,24 @@ test.each<[Partial<Parameter>, string, string]>([
 ])('numbers keep every digit, and an integer is sent as one: %j of %s', (definition, text, sent) => {
   const given = text === '' ? {} : { p: parseExact(text) };
   expect(JSON.stringify(compileParameters([{ name: 'p', type: 'any', ...definition }])(given).values?.p)).toBe(sent);
+});
+
+const wholes: NestedSchema = { type: 'array', items: { type: 'integer' } };
+
+test.each<[string, NestedSchema, string, string]>([
+  ['in a list', wholes, '[1.0,2,3e2]', '[1,2,300]'],
+  ['in an object', { properties: { n: { type: 'integer' }, x: { type: 'number' } } }, '{"n":2.0,"x":2.0,"y":2.0}', '{"n":2,"x":2.0,"y":2.0}'],
+  ['deep inside', { items: { properties: { list: { items: wholes } } } }, '[{"list":[[2.0],[]]},{},7.0]', '[{"list":[[2],[]]},{},7.0]'],
+  ['in a map', { additionalProperties: { type: 'integer' }, properties: { x: {} } }, '{"a":-2.0,"x":1.0}', '{"a":-2,"x":1.0}'],
+  ['beside null or text', { items: { type: ['null', 'integer', 'string'] } }, '[1.0,null,"1.0"]', '[1,null,"1.0"]'],
+  ['in a branch', { items: { anyOf: [{ type: 'integer' }, wholes, { type: 'string' }] } }, '[1.0,[2.0],"3.0"]', '[1,[2],"3.0"]'],
+  ['of the whole value', { type: ['integer', 'string'] }, '2.0', '2'],
+  ['where fractions are allowed', { items: { type: ['integer', 'number'] } }, '[2.0,1.50]', '[2.0,1.50]'],
+  ['beyond doubles', wholes, '[9007199254740993.0,1e22,-0.0]', '[9007199254740993,10000000000000000000000,0]'],
+  ['with too many zeros', wholes, '[1e101]', '[1e101]'],
+])('an integer loses its fraction of zeros and its exponent %s', (_, schema, text, sent) => {
+  const { values } = compileParameters([{ name: 'p', type: 'any', schema }])({ p: parseExact(text) });
+  expect(JSON.stringify(values?.p)).toBe(sent);
 });
 
 describe('keywords', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { type EgressRules, readEgressRules } from '../../../../functions/core/relay/egress.ts';
-import { checkEndpoint, namesInJson } from '../../../../functions/core/relay/endpoint.ts';
+import { checkEndpoint, nullRules } from '../../../../functions/core/relay/endpoint.ts';
 import type { IntentEndpoint } from '../../../../schemas/intent.ts';
 import type { Parameter } from '../../../../schemas/parameter.ts';
 
@@ -407,13 +407,23 @@ describe('the rules', () => {
   });
 });
 
+const mergePatch = 'application/merge-patch+json';
+const [left, allowed, removal] = ['left out', 'value if allowed', 'value'];
+
 test.each<[string, Partial<IntentEndpoint>, string[]]>([
-  ['the members of a JSON body', { method: 'PATCH' }, ['q', 'page']],
-  ['none of a form', { method: 'POST', content_type: 'application/x-www-form-urlencoded' }, []],
-  ['none of a query', { method: 'GET' }, []],
-  ['the whole body', { method: 'PUT', body: 'q', content_type: 'application/merge-patch+json' }, ['q']],
-])('inputs that are written as JSON are %s', (_, more, names) => {
+  ['the members of a JSON body', { method: 'PATCH' }, [left, allowed, allowed, left]],
+  ['a form', { method: 'POST', content_type: 'application/x-www-form-urlencoded' }, [left, left, left, left]],
+  ['a query', { method: 'GET' }, [left, left, left, left]],
+  ['the whole body', { method: 'PUT', body: 'q', content_type: mergePatch }, [left, allowed, left, left]],
+  ['the optional members of a merge patch', { method: 'PATCH', content_type: mergePatch }, [left, removal, allowed, left]],
+  ['a merge patch with a parameter', { method: 'PATCH', content_type: `${mergePatch}; v=2` }, [left, removal, allowed, left]],
+])('what null means for the path, two members and a header field: %s', (_, more, rules) => {
   const endpoint = { url: 'https://api.example.com/{id}', method: 'GET', content_type: 'application/json', ...more } as IntentEndpoint;
-  const header: Parameter = { name: 'X-Note', type: 'string', in: 'header' };
-  expect([...namesInJson({ endpoint, input_parameters: [...inputs, header] })]).toEqual(names);
+  const named: Parameter[] = [
+    { name: 'id', type: 'string' },
+    { name: 'q', type: 'string' },
+    { name: 'page', type: 'string', required: true },
+    { name: 'X-Note', type: 'string', in: 'header' },
+  ];
+  expect(named.map(nullRules(endpoint))).toEqual(rules);
 });
