@@ -28,7 +28,11 @@ function planOne(operation: object, openapi = '3.0.3') {
   const servers = [{ url: `http://127.0.0.1:${upstream.port}` }];
   const document = { openapi, info: { title: 'Case', version: '1' }, servers, paths: { '/things': { post } } };
   const rules = { ports: [443], allowLoopback: true, ownHosts: [] };
-  const { intents, notes, skipped } = planImport(structuredClone(document), { rules, registryUrl: 'https://gate.example', namespace: 'case.example' });
+  const { intents, notes, skipped } = planImport(structuredClone(document), {
+    rules,
+    registryUrl: 'https://gate.example',
+    namespace: 'case.example',
+  });
   const [intent] = intents;
   if (intent === undefined) throw new Error(JSON.stringify(skipped));
   return { intent, notes: notes.map(({ note }) => note) };
