@@ -10,7 +10,7 @@ AsyncIntentGate is the same for asyncio. From a shell: python3 -m intent_gate --
 """
 
 from .aio import AsyncIntentGate
-from .answers import ExecutionState, FullIntent, Intent, IntentPage, IntentUid, Parameter, Policy, ReceiptFile, ReceiptReport, Upstream, issues_of, upstream_of
+from .answers import ExecutionState, FullIntent, Intent, IntentPage, IntentUid, Parameter, Policy, ReceiptFile, Upstream, issues_of, receipt_of, upstream_of
 from .errors import (
     ClientErrorCode,
     Deferred,
@@ -26,7 +26,6 @@ from .errors import (
 )
 from .gate import IntentGate
 from .keys import Key
-from .receipts import receipt_of, verify_receipt
 
 __all__ = [
     "AsyncIntentGate",
@@ -48,7 +47,6 @@ __all__ = [
     "PolicyDeclined",
     "RateLimited",
     "ReceiptFile",
-    "ReceiptReport",
     "Refusal",
     "UnexpectedAnswer",
     "Unreachable",
@@ -56,5 +54,4 @@ __all__ = [
     "issues_of",
     "receipt_of",
     "upstream_of",
-    "verify_receipt",
 ]

@@ -109,34 +109,14 @@ class ExecutionState(_ExecutionState, total=False):
 
 class _ReceiptFile(TypedDict):
     receipt: str
+    salts: str
+    answer: str
 
 
 class ReceiptFile(_ReceiptFile, total=False):
-    """A receipt with everything needed to verify it, as written by "intent-gate receipt save". parameters and answer are JSON texts."""
+    """A receipt with its salts, to which "intent-gate receipt save" adds what its verification needs. parameters and answer are JSON texts."""
 
-    salts: str
     parameters: str
-    answer: str
-    proof: str
-    log_key: str
-    jwks: Dict[str, List[Dict[str, str]]]
-
-
-class _ReceiptCheck(TypedDict):
-    what: str
-
-
-class ReceiptCheck(_ReceiptCheck, total=False):
-    problem: str
-    is_skipped: bool
-
-
-class ReceiptReport(TypedDict):
-    """The checks in order, and the claims of the receipt if its signature is valid."""
-
-    checks: List[ReceiptCheck]
-    is_valid: bool
-    claims: Optional[Dict[str, Any]]
 
 
 class Upstream(NamedTuple):
@@ -169,3 +149,11 @@ def upstream_of(answer: Mapping[str, Any]) -> Optional[Upstream]:
     Takes the dictionary returned by execute, not a copy.
     """
     return answer.upstream if isinstance(answer, Answer) else None
+
+
+def receipt_of(answer: Mapping[str, Any]) -> Optional[ReceiptFile]:
+    """The receipt of an answer of execute; None if the gate issues none. "intent-gate receipt save" adds what its verification needs.
+
+    Takes the dictionary returned by execute, not a copy.
+    """
+    return answer.receipt if isinstance(answer, Answer) else None
