@@ -43,6 +43,7 @@ export interface Exchange {
   request: string;
   status: number;
   headers: Headers;
+  bytes: Uint8Array;
   text: string;
   /** parsed JSON; undefined if it is not JSON */
   body: unknown;
@@ -109,7 +110,8 @@ export function openHttp(options: HttpOptions): Http {
         redirect: 'manual',
         signal: AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal ? [signal] : [])]),
       });
-      const text = await response.text();
+      const bytes = new Uint8Array(await response.arrayBuffer());
+      const text = new TextDecoder().decode(bytes);
       hasAnswered = true;
       const date = Date.parse(response.headers.get('date') ?? '');
       if (!Number.isNaN(date)) clockOffsetMs = date - Date.now();
@@ -118,6 +120,7 @@ export function openHttp(options: HttpOptions): Http {
         request: `${method} ${target}`,
         status: response.status,
         headers: response.headers,
+        bytes,
         text,
         body: parseText(text, parse),
         durationMs,

@@ -34,12 +34,14 @@ export interface ReceiptFile {
   log_key?: string | undefined;
   /** from `/log/jwks.json` */
   jwks?: { keys: Record<string, string>[] } | undefined;
+  /** by the size of a checkpoint that was kept: the consistency proof from it to the checkpoint in `proof`, hashes in base64 */
+  consistency?: Record<string, string[]> | undefined;
 }
 
 export interface ReceiptReport {
-  /** the checks in order; a failed check has a `problem` */
+  /** the checks in order; a failed check has a `problem`, and so has a skipped one that the caller asked for */
   checks: { what: string; problem?: string; isSkipped?: true }[];
-  /** whether every check passed or had nothing to compare */
+  /** whether no check has a problem */
   isValid: boolean;
   /** undefined unless the signature is valid */
   claims: ReceiptClaims | undefined;
@@ -71,6 +73,9 @@ export function noteReceipt<Answer>(answer: Answer, { headers, text }: { headers
 /** A failed check. */
 class FailedCheck extends Error {}
 
+/** A check that could not be made. */
+class NotCompared extends FailedCheck {}
+
 const fail = (problem: string): never => {
   throw new FailedCheck(problem);
 };
@@ -86,8 +91,8 @@ function decodeBase64(text: string, problem: string): Uint8Array<ArrayBuffer> {
   return fail(problem);
 }
 
-function decodeBase64Url(text: string, problem: string): Uint8Array<ArrayBuffer> {
-  if (!/^[\w-]*$/.test(text)) return fail(problem);
+function decodeBase64Url(text: unknown, problem: string): Uint8Array<ArrayBuffer> {
+  if (typeof text !== 'string' || !/^[\w-]*$/.test(text)) return fail(problem);
   const plain = text.replaceAll('-', '+').replaceAll('_', '/');
   return decodeBase64(plain + '='.repeat((4 - (plain.length % 4)) % 4), problem);
 }
@@ -97,7 +102,12 @@ async function sha256(...parts: Uint8Array[]): Promise<Uint8Array<ArrayBuffer>> 
   return new Uint8Array(await crypto.subtle.digest('SHA-256', whole));
 }
 
+/** The y coordinates of the small-order points of edwards25519 in all encodings: anybody can forge signatures for these keys, and Node 20 accepts them. */
+const smallOrder =
+  /^(0[01](00){31}|26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05|c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a|e[cde](ff){30}7f)$/;
+
 async function isSigned(publicKey: Uint8Array<ArrayBuffer>, signature: Uint8Array<ArrayBuffer>, text: string): Promise<boolean> {
+  if (smallOrder.test(toHex(publicKey.map((byte, at) => (at === 31 ? byte & 0x7f : byte))))) return false;
   const key = await crypto.subtle.importKey('raw', publicKey, 'Ed25519', true, ['verify']);
   return crypto.subtle.verify('Ed25519', key, signature, utf8(text));
 }
@@ -110,7 +120,7 @@ interface OpenedJws {
 
 /** Reads a compact JWS of a type, signed with Ed25519 (RFC 8037). */
 function openJws(jws: unknown, typ: string, name: string): OpenedJws {
-  const [head = '', body = '', signature = '', ...more] = String(jws).split('.');
+  const [head = '', body = '', signature = '', ...more] = typeof jws === 'string' ? jws.split('.') : [];
   const read = (part: string) => {
     try {
       const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(decodeBase64Url(part, '')));
@@ -125,7 +135,7 @@ function openJws(jws: unknown, typ: string, name: string): OpenedJws {
     payload,
     verify: async (x) => {
       const problem = `The signature of the ${name} is invalid: it was changed, or signed with another key.`;
-      const [key, bytes] = [decodeBase64Url(String(x), problem), decodeBase64Url(signature, problem)];
+      const [key, bytes] = [decodeBase64Url(x, problem), decodeBase64Url(signature, problem)];
       if (key.length !== 32 || bytes.length !== 64 || !(await isSigned(key, bytes, `${head}.${body}`))) fail(problem);
     },
   };
@@ -143,13 +153,14 @@ async function verifySignature(receipt: string, { keys }: NonNullable<ReceiptFil
   const certifying = keys.find(({ kid }) => kid === certificate.header.kid);
   if (!certifying) return fail('The certificate in the receipt names a key that is not in jwks: it is from another gate, or was changed.');
   await certificate.verify(certifying.x);
-  const { iat, exp, cnf } = certificate.payload as { iat: number; exp: number; cnf?: { jwk?: { x?: string } } };
+  const { iat, exp, cnf } = certificate.payload as { iat?: unknown; exp?: unknown; cnf?: { jwk?: { x?: unknown } } };
   await opened.verify(cnf?.jwk?.x);
   const claims = opened.payload as unknown as ReceiptClaims;
   const lacking = claimNames.find((name) => typeof claims[name] !== 'string');
   if (lacking) fail(`The receipt lacks ${lacking}.`);
   const seconds = Date.parse(claims.time) / 1_000;
-  if (!(seconds >= iat - 60 && seconds <= exp + 60)) fail('The receipt was signed outside the validity period of its certificate.');
+  if (typeof iat !== 'number' || typeof exp !== 'number' || !(seconds >= iat - 60 && seconds <= exp + 60))
+    fail('The receipt was signed outside the validity period of its certificate.');
   return claims;
 }
 
@@ -197,35 +208,74 @@ async function verifyInclusion(proof: string, entry: string, logKey: string): Pr
   if (at < 0 || format !== 'c2sp.org/tlog-proof@v1' || given === undefined) fail('The proof is not a C2SP tlog-proof.');
   const path = lines.map((line) => decodeBase64(line, 'A hash in the proof is not base64.'));
   const checkpoint = await verifyCheckpoint(proof.slice(at + 2), logKey);
-  let [index, last] = [Number(given), checkpoint.size - 1];
+  const [index, last] = [Number(given), checkpoint.size - 1];
   if (index > last) fail('The proof is for an entry beyond the end of the log.');
-  let hash = await sha256(Uint8Array.of(0), utf8(entry));
-  for (const other of path) {
-    if (last === 0) fail('The proof has more hashes than the log has levels.');
-    if (index % 2 === 1 || index === last) {
-      hash = await nodeHash(other, hash);
-      while (index % 2 === 0 && index !== 0) [index, last] = [index / 2, Math.floor(last / 2)];
-    } else hash = await nodeHash(hash, other);
-    [index, last] = [Math.floor(index / 2), Math.floor(last / 2)];
-  }
-  if (last !== 0 || toBase64(hash) !== checkpoint.root)
+  const { all } = await climb(await sha256(Uint8Array.of(0), utf8(entry)), index, last, path);
+  if (all !== checkpoint.root)
     fail(
       'The proof does not lead to the root of the log: the receipt is not at this position in the log, or the receipt or the proof was changed.',
     );
   return checkpoint;
 }
 
-async function verifySalted(salt: string, text: string, digest: string, name: string): Promise<void> {
-  const bytes = decodeBase64Url(salt, 'salts are not two base64url strings separated by a dot.');
-  if (toBase64Url(await sha256(bytes, utf8(text))) !== digest) fail(`The ${name} do not match the receipt, or the salts were changed.`);
+/**
+ * Verifies that a log extends the log of an older checkpoint (RFC 9162 section 2.1.4.2).
+ * @param proof - undefined if there is none; not needed if the sizes are equal or nothing was in the older log
+ * @throws Error saying what is invalid, or that nothing was compared
+ */
+export async function verifyConsistency(older: Checkpoint, newer: Checkpoint, proof: readonly string[] | undefined): Promise<void> {
+  if (older.size > newer.size)
+    fail(
+      `The checkpoint that was kept has ${older.size} entries, and that of the file only ${newer.size}. Save the file again; if it still has fewer, the log has lost entries: keep both.`,
+    );
+  if (older.size === newer.size || older.size === 0) {
+    if (older.root !== (older.size === newer.size ? newer.root : toBase64(await sha256())))
+      fail(`Fork: the log has signed two checkpoints of size ${older.size} with different roots. Keep both: together they prove it.`);
+    return;
+  }
+  if (proof === undefined)
+    throw new NotCompared(
+      `not compared: the file has no consistency proof from ${older.size} to ${newer.size} entries. Add it with "intent-gate receipt save FILE --checkpoint KEPT".`,
+    );
+  const problem =
+    'The consistency proof does not lead from the checkpoint that was kept to that of the file: the log was rewritten, or the proof was changed.';
+  const path = proof.map((hash) => decodeBase64(hash, problem));
+  let [index, last] = [older.size - 1, newer.size - 1];
+  while (index % 2 === 1) [index, last] = [Math.floor(index / 2), Math.floor(last / 2)];
+  // the proof omits the hash of the older log if that is a complete subtree
+  const first = index === 0 ? decodeBase64(older.root, problem) : (path.shift() ?? fail(problem));
+  const { before, all } = await climb(first, index, last, path);
+  if (before !== older.root || all !== newer.root) fail(problem);
 }
 
-/** Checks that two verified checkpoints are of one log, and do not prove a fork. */
-function compareCheckpoints(one: Checkpoint, other: Checkpoint): void {
-  if (one.origin !== other.origin) fail('The checkpoints are from different logs.');
-  if (one.size === other.size && one.root !== other.root)
-    fail(`Fork: the log has signed two checkpoints of size ${one.size} with different roots. Keep both: together they prove it.`);
+/**
+ * Combines the hash of a subtree with the hashes beside its way to the root, nearest first.
+ * @param index - of the subtree among those of its size, of which `last` is the last
+ * @returns in base64, the root of everything up to the subtree, and of everything; undefined unless the path ends at the root
+ */
+async function climb(first: Uint8Array, index: number, last: number, path: readonly Uint8Array[]) {
+  let [before, all] = [first, first];
+  for (const other of path) {
+    if (last === 0) fail('The proof has more hashes than the log has levels.');
+    if (index % 2 === 1 || index === last) {
+      [before, all] = [await nodeHash(other, before), await nodeHash(other, all)];
+      while (index % 2 === 0 && index !== 0) [index, last] = [index / 2, Math.floor(last / 2)];
+    } else all = await nodeHash(all, other);
+    [index, last] = [Math.floor(index / 2), Math.floor(last / 2)];
+  }
+  return { before: toBase64(before), all: last === 0 ? toBase64(all) : undefined };
 }
+
+/** Verifies a salted digest. The length of salts is fixed, so that no salt can contain the beginning of the text. */
+async function verifySalted(salts: string, at: 0 | 1, text: string, digest: string, name: string): Promise<void> {
+  const problem = 'salts are not two base64url strings of 16 bytes each, separated by a dot.';
+  const both = salts.split('.').map((salt) => decodeBase64Url(salt, problem));
+  const salt = both.length === 2 && both.every(({ length }) => length === 16) ? both[at] : undefined;
+  if (toBase64Url(await sha256(salt ?? fail(problem), utf8(text))) !== digest)
+    fail(`The ${name} do not match the receipt, or the salts were changed.`);
+}
+
+export const keptCheck = 'checkpoint that was kept';
 
 const unknownFile = 'The file is not a receipt as "intent-gate receipt save" writes it.';
 
@@ -245,25 +295,28 @@ export async function verifyReceipt(
       checks.push({ what });
       return result;
     } catch (error) {
-      checks.push({ what, problem: error instanceof FailedCheck ? error.message : unknownFile });
+      const problem = error instanceof FailedCheck ? error.message : unknownFile;
+      checks.push({ what, problem, ...(error instanceof NotCompared && { isSkipped: true }) });
       return undefined;
     }
   };
-  const { receipt, salts = '', parameters, answer, proof, jwks } = file;
-  const logKey = trusted.logKey ?? file.log_key;
-  const [parametersSalt = '', answerSalt = '', ...more] = salts.split('.');
-  const claims = await check('signature of the receipt', true, () =>
-    jwks && receipt ? verifySignature(receipt, jwks) : fail('The file lacks receipt or jwks: complete it with "intent-gate receipt save".'),
-  );
-  await check('parameters', parameters !== undefined && claims !== undefined, async () => {
-    if (more.length > 0) fail('salts are not two base64url strings separated by a dot.');
-    await verifySalted(parametersSalt, canonicalOf(parameters ?? ''), claims?.parameters_digest ?? '', 'parameters');
+  const { receipt, salts = '', parameters, answer, proof, log_key, jwks } = file;
+  const logKey = trusted.logKey ?? log_key;
+  const claims = await check('signature of the receipt', true, async () => {
+    // JavaScript would take a list of one text for the text
+    if ([receipt, salts, parameters, answer, proof, log_key].some((text) => text !== undefined && typeof text !== 'string'))
+      return fail(unknownFile);
+    if (!jwks || !receipt) return fail('The file lacks receipt or jwks: complete it with "intent-gate receipt save".');
+    return verifySignature(receipt, jwks);
   });
-  await check('answer', answer !== undefined && claims !== undefined, () =>
-    verifySalted(answerSalt, answer ?? '', claims?.answer_digest ?? '', 'bytes of the answer'),
+  await check('parameters', parameters !== undefined && claims !== undefined, async () =>
+    verifySalted(salts, 0, canonicalOf(parameters ?? ''), claims?.parameters_digest ?? '', 'parameters'),
   );
-  await check('key of the log', trusted.logKey !== undefined && file.log_key !== undefined, async () => {
-    if (file.log_key?.trim() !== trusted.logKey?.trim()) fail('log_key in the file differs from the key that you trust.');
+  await check('answer', answer !== undefined && claims !== undefined, () =>
+    verifySalted(salts, 1, answer ?? '', claims?.answer_digest ?? '', 'bytes of the answer'),
+  );
+  await check('key of the log', trusted.logKey !== undefined && log_key !== undefined, async () => {
+    if (log_key?.trim() !== trusted.logKey?.trim()) fail('log_key in the file differs from the key that you trust.');
   });
   const checkpoint = await check('place in the log', claims !== undefined, async () => {
     if (proof === undefined || logKey === undefined) return fail('The file lacks proof or log_key.');
@@ -271,9 +324,9 @@ export async function verifyReceipt(
     return verifyInclusion(proof, `${claims?.execution_id} ${digest}`, logKey);
   });
   for (const kept of trusted.checkpoints ?? [])
-    await check('checkpoint that was kept', checkpoint !== undefined, async () => {
+    await check(keptCheck, checkpoint !== undefined, async () => {
       const older = await verifyCheckpoint(kept, logKey ?? '');
-      if (checkpoint) compareCheckpoints(checkpoint, older);
+      if (checkpoint) await verifyConsistency(older, checkpoint, file.consistency?.[older.size]);
     });
   return { checks, isValid: claims !== undefined && checkpoint !== undefined && checks.every(({ problem }) => !problem), claims };
 }

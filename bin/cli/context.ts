@@ -50,6 +50,9 @@ export function openContext(command: Pick<CommandUnknownOpts, 'optsWithGlobals'>
   };
 }
 
+/** Parses an option that may be repeated. */
+export const collect = (value: string, before: string[] = []): string[] => [...before, value];
+
 export const isLoopback = (baseUrl: string): boolean => isLoopbackHost(new URL(baseUrl).hostname);
 
 export const concurrencyOption = new Option('--concurrency <count>', 'number of concurrent requests, 1 to 64')

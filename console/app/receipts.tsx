@@ -61,7 +61,7 @@ const placeCheck = 'place in the log';
 function Verified({ file }: { file: ReceiptFile }) {
   const [trusted, setTrusted] = useState<Typed>({});
   const { logKey = '', checkpoint = '' } = trusted;
-  const own = { logKey: logKey.trim() || undefined, checkpoints: checkpoint === '' ? [] : [checkpoint] };
+  const own = { logKey: logKey.trim() || undefined, checkpoints: checkpoint.trim() === '' ? [] : [`${checkpoint.trim()}\n`] };
   const { answer, error, reload } = useWork(() => verify(file, own), [file, logKey, checkpoint]);
   if (error !== undefined) return <Failure error={error} retry={reload} />;
   if (!answer) return <Skeleton rows={4} label="Verifying" />;
@@ -123,7 +123,7 @@ const Outcome = ({ problem, isSkipped, isWaiting }: ReceiptReport['checks'][numb
  */
 async function verify(file: ReceiptFile, trusted: { logKey: string | undefined; checkpoints: string[] }) {
   const logKey = trusted.logKey ?? (await readLogKey());
-  const { isWaiting, ...whole } = await completeReceipt(file, exchange).then(
+  const { isWaiting, ...whole } = await completeReceipt(file, exchange, trusted.checkpoints).then(
     (found) => ({ ...found, isWaiting: false }),
     async (error: unknown) => {
       if (!(error instanceof Refusal && error.details.reason === 'waiting')) throw error;

@@ -41,3 +41,9 @@ test.each(['hex', 'base64url'] as const)('digests are the same as in Node (%s)',
     expect(createHash('sha256').update(text).digest(encoding)).toBe(crypto.createHash('sha256').update(text).digest(encoding));
   }
 });
+
+test('digests of bytes are the same as in Node', () => {
+  const parts = [Uint8Array.of(1), crypto.randomBytes(32), 'text'];
+  const digest = (create: typeof createHash) => parts.reduce((hash, part) => hash.update(part), create('sha256')).digest();
+  expect(digest(createHash)).toEqual(new Uint8Array(digest(crypto.createHash as never) as Uint8Array));
+});

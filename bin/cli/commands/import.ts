@@ -17,11 +17,9 @@ import { readText } from '../../../registry/input.ts';
 import { requireService } from '../../../registry/read.ts';
 import type { IntentInput } from '../../../schemas/intent.ts';
 import { isStackAt, readDescription } from '../../local/stack-file.ts';
-import { concurrencyOption, isLoopback, openContext, readHeaders } from '../context.ts';
+import { collect, concurrencyOption, isLoopback, openContext, readHeaders } from '../context.ts';
 import type { Terminal } from '../terminal.ts';
 import { changesAsJson, describeCount, requireSuccess, showApplied, showChanges, showKept, showUnwanted } from './changes.ts';
-
-const collect = (value: string, before: string[] = []): string[] => [...before, value];
 
 export function addImport(program: CommandUnknownOpts): void {
   program

@@ -5,11 +5,11 @@ import { openKms } from '../kms.ts';
 import type { AwsAccess } from '../signed-request.ts';
 import { type EvidenceKey, openEvidenceKey, originOf } from './evidence-keys.ts';
 import { verifierKey } from './note.ts';
-import type { ReadObject } from './tiles.ts';
 
 /** Where the log is published. */
 export interface LogStore {
-  read: ReadObject;
+  /** @returns undefined if the object does not exist */
+  read(path: string): Promise<Buffer | undefined>;
   write(path: string, content: Buffer | string): Promise<void>;
 }
 

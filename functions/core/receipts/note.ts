@@ -22,14 +22,14 @@ export const verifierKey = (verifier: Verifier): string =>
 export async function signCheckpoint(
   verifier: Verifier,
   size: number,
-  root: Buffer,
+  root: Uint8Array,
   sign: (text: Buffer) => Promise<Uint8Array>,
 ): Promise<string> {
-  const text = `${verifier.origin}\n${size}\n${root.toString('base64')}\n`;
+  const text = `${verifier.origin}\n${size}\n${Buffer.from(root).toString('base64')}\n`;
   const signature = Buffer.concat([keyId(verifier), await sign(Buffer.from(text))]);
   return `${text}\n— ${verifier.origin} ${signature.toString('base64')}\n`;
 }
 
 /** A proof that an entry is in a log (C2SP tlog-proof). */
-export const inclusionNote = (index: number, path: readonly Buffer[], checkpoint: string): string =>
-  [`c2sp.org/tlog-proof@v1`, `index ${index}`, ...path.map((hash) => hash.toString('base64')), '', checkpoint].join('\n');
+export const inclusionNote = (index: number, path: readonly Uint8Array[], checkpoint: string): string =>
+  [`c2sp.org/tlog-proof@v1`, `index ${index}`, ...path.map((hash) => Buffer.from(hash).toString('base64')), '', checkpoint].join('\n');
