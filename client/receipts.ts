@@ -48,7 +48,7 @@ export interface ReceiptReport {
 }
 
 /** A log's signed statement of its size and root. */
-interface Checkpoint {
+export interface Checkpoint {
   origin: string;
   size: number;
   /** base64 */

@@ -262,6 +262,24 @@ given('tasks in the console', () => {
     await page.getByRole('alert').getByText('The file next.json contains no receipt').waitFor();
   });
 
+  test('a receipt is compared with a checkpoint of a smaller log', async () => {
+    const kept = await (await fetch(`${api.stack.base_url}/log/checkpoint`)).text();
+    await api.execute(await api.obtainPat('later-agent'), refund, { amount: 1 }, { 'Idempotency-Key': 'later' });
+    await sequenceReceipts(api.stack);
+    await page.evaluate('location.hash = "#/receipts"');
+    await link('world.example:get-country:v1').click();
+    await page.getByText('Compare with a key and a checkpoint of your own').click();
+    // a field keeps no line end
+    await page.getByLabel('Kept checkpoint').fill(kept.trim());
+    await page.getByRole('row', { name: 'checkpoint that was kept passed' }).waitFor();
+    const file = await page.getByRole('link', { name: 'Download the receipt' }).getAttribute('href');
+    const { consistency } = JSON.parse(decodeURIComponent(String(file).replace('data:application/json,', '')));
+    expect(Object.keys(consistency)).toEqual([kept.split('\n')[1]]);
+    await page.getByLabel('Kept checkpoint').fill(kept.replace(/\n\d+\n/, '\n1000\n'));
+    await page.getByText('The checkpoint is not signed with the key of the log').waitFor();
+    await page.getByText('The receipt does not verify.').waitFor();
+  });
+
   test.each([
     [1440, 'light'],
     [1440, 'dark'],

@@ -6,6 +6,7 @@ import { expect, test } from '@jest/globals';
 import { connect, type ReceiptFile, receiptOf, verifyReceipt } from '../../client/connect.ts';
 import { openCommandLine } from '../bin/cli/command-line.ts';
 import { startApi } from '../e2e/api.ts';
+import { buildLog, newEvidenceKeys } from '../support/evidence-log.ts';
 import { makeFolder } from '../support/folder.ts';
 import { installPythonClient } from '../support/python.ts';
 import { sequenceReceipts } from '../support/sequence-receipts.ts';
@@ -53,6 +54,52 @@ test.each(Object.keys(kept))('the receipt that the client %s kept is verified of
   expect(await run(verify)).toMatchObject({ code: 0, stderr: expect.stringContaining('so a forged file would pass, too') });
   writeFileSync(join(folder, 'log-key'), saved[name]?.log_key ?? '');
   expect(await run([...verify, '--log-key', join(folder, 'log-key')])).toMatchObject({ code: 0, stderr: '' });
+});
+
+/** Runs a command on a file with this content, and returns how it ended with the content of the file. */
+async function runOn(file: ReceiptFile, kept: string, words: (file: string, kept: string) => string[]) {
+  const [path, keptPath] = [join(folder, 'file.json'), join(folder, 'kept')];
+  writeFileSync(path, JSON.stringify(file));
+  writeFileSync(keptPath, kept);
+  const { code, stdout, stderr } = await run(words(path, keptPath));
+  return { code, said: stdout + stderr, file: JSON.parse(readFileSync(path, 'utf8')) as ReceiptFile };
+}
+const verifyWith = (file: string, kept: string) => ['receipt', 'verify', file, '--log-key', join(folder, 'log-key'), '--checkpoint', kept];
+const noProof = /checkpoint that was kept +not compared: the file has no consistency proof from \d+ to \d+ entries/;
+
+test('a receipt of a running gate is compared with a checkpoint of a smaller log', async () => {
+  writeFileSync(join(folder, 'log-key'), saved.typescript?.log_key ?? '');
+  const kept = await (await fetch(`${api.stack.base_url}/log/checkpoint`)).text();
+  for (const code of ['JP', 'FR', 'CH', 'IT']) await client.execute(uid, { code });
+  await sequenceReceipts(api.stack);
+  const without = await runOn(saved.typescript as ReceiptFile, kept, (file) => ['receipt', 'save', file]);
+  const notCompared = await runOn(without.file, kept, verifyWith);
+  expect(notCompared).toMatchObject({ code: 2, said: expect.stringMatching(noProof) });
+  expect(notCompared.said).toMatch(/The receipt was not compared with what you kept\.\n$/);
+  const whole = await runOn(without.file, kept, (file, checkpoint) => ['receipt', 'save', '--checkpoint', checkpoint, file]);
+  expect(whole).toMatchObject({ code: 0, said: expect.stringMatching(/^Saved in /) });
+  expect(await runOn(whole.file, kept, verifyWith)).toMatchObject({
+    code: 0,
+    said: expect.stringMatching(/checkpoint that was kept +passed/),
+  });
+});
+
+test('a rewritten log cannot pass for the one whose checkpoint was kept', async () => {
+  const keys = await newEvidenceKeys();
+  writeFileSync(join(folder, 'log-key'), keys.log_key);
+  const receipts = Array.from({ length: 12 }, () => keys.issue());
+  const kept = (await buildLog(keys, receipts, [6])).checkpoint();
+  const rewritten = await buildLog(keys, receipts.with(2, keys.issue('{"name":"Forged"}')), [6, 12]);
+  const forged = await rewritten.fileOf(2);
+  expect(await runOn(forged, kept, verifyWith)).toMatchObject({ code: 2, said: expect.stringMatching(noProof) });
+  const { url, stop } = await rewritten.serve();
+  const whole = await runOn(forged, kept, (file, checkpoint) => ['--url', url, 'receipt', 'save', file, '--checkpoint', checkpoint]);
+  await stop();
+  const problem = 'The consistency proof does not lead from the checkpoint that was kept';
+  expect(whole).toMatchObject({ code: 2, said: expect.stringMatching(new RegExp(`^Saved in .*, but: ${problem}`)) });
+  const verified = await runOn(whole.file, kept, verifyWith);
+  expect(verified).toMatchObject({ code: 2, said: expect.stringMatching(new RegExp(`checkpoint that was kept +${problem}`)) });
+  expect(verified.said).toMatch(/The receipt does not verify\.\n$/);
 });
 
 test('the command line names the directory of its agent', async () => {

@@ -6,12 +6,13 @@ import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { listen } from '../../bin/local/http.ts';
-import { verifyCheckpoint } from '../../client/receipts.ts';
+import { type Checkpoint, verifyCheckpoint, verifyConsistency } from '../../client/receipts.ts';
 import { variables } from '../../functions/core/environment.ts';
 import { openKms } from '../../functions/core/kms.ts';
 import { newReceiptItem } from '../../functions/core/receipts/entries.ts';
 import { openEvidenceKey } from '../../functions/core/receipts/evidence-keys.ts';
 import { signCheckpoint } from '../../functions/core/receipts/note.ts';
+import { readConsistency } from '../../functions/core/receipts/tiles.ts';
 import { newUlid } from '../../functions/core/ulid.ts';
 import { startApi } from '../e2e/api.ts';
 import { connectTable } from '../support/connect-table.ts';
@@ -42,8 +43,9 @@ const table = connectTable(stack.dynamodb_endpoint, {
 const log = openEvidenceKey(openKms({ endpoint: stack.kms_endpoint, ...at }), environment[variables.logKey] ?? '');
 
 beforeAll(async () => {
-  if (hasGo)
-    await run('go', ['install', `github.com/transparency-dev/tessera/cmd/fsck@${version}`], { env: { ...process.env, GOBIN: folder } });
+  if (!hasGo) return;
+  await run('go', ['install', `github.com/transparency-dev/tessera/cmd/fsck@${version}`], { env: { ...process.env, GOBIN: folder } });
+  await run('go', ['build', '-buildvcs=false', '-o', folder], { cwd: 'test/log/consistency' });
 }, 600_000);
 
 const read = async (path: string) => (await fetch(`${stack.base_url}/log/${path}`)).text();
@@ -69,6 +71,26 @@ async function isAccepted(url: string, timeout: number): Promise<boolean> {
     ({ stderr }) => stderr.includes('Successfully fsck'),
     () => false,
   );
+}
+
+interface Extension {
+  older: Checkpoint;
+  newer: Checkpoint;
+  /** hashes in base64 */
+  proof: string[];
+}
+
+/** Whether each consistency proof is accepted, by Tessera's Merkle library and by the client. */
+async function judge(extensions: Extension[]) {
+  const child = run(join(folder, 'consistency'));
+  child.child.stdin?.end(JSON.stringify(extensions));
+  const ours = extensions.map(({ older, newer, proof }) =>
+    verifyConsistency(older, newer, proof).then(
+      () => true,
+      () => false,
+    ),
+  );
+  return { theirs: JSON.parse((await child).stdout) as boolean[], ours: await Promise.all(ours) };
 }
 
 let size = 0;
@@ -145,6 +167,38 @@ test.each(sizes)(
   },
   600_000,
 );
+
+(hasGo ? test : test.skip)("Tessera's Merkle library accepts every consistency proof that the client accepts, and no other", async () => {
+  const key = await read('key');
+  const checkpoints = await Promise.all(kept.map((note) => verifyCheckpoint(note, key)));
+  const readTile = async (path: string) => Buffer.from(await (await fetch(`${url}${path}`)).arrayBuffer());
+  const genuine = await Promise.all(
+    checkpoints.flatMap((newer, end) =>
+      checkpoints.slice(0, end).map(async (older) => {
+        const proof = await readConsistency(readTile, older.size, newer.size);
+        return { older, newer, proof: proof.map((hash) => Buffer.from(hash).toString('base64')) };
+      }),
+    ),
+  );
+  const all = genuine.map(() => true);
+  expect(await judge(genuine)).toEqual({ theirs: all, ours: all });
+
+  const other = Buffer.alloc(32, 7).toString('base64');
+  const forged = genuine.flatMap(({ older, newer, proof }, at): Extension[] => [
+    ...proof.map((_, place) => ({ older, newer, proof: proof.with(place, other) })),
+    ...proof.map((_, place) => ({ older, newer, proof: proof.toSpliced(place, 1) })),
+    ...[...proof, ''].map((_, place) => ({ older, newer, proof: proof.toSpliced(place, 0, other) })),
+    { older, newer, proof: [] },
+    { older, newer, proof: genuine.at(at - 1)?.proof ?? [] },
+    { older: { ...older, root: other }, newer, proof },
+    { older, newer: { ...newer, root: other }, proof },
+    { older: { ...older, size: older.size + 1 }, newer, proof },
+    { older, newer: { ...newer, size: newer.size * 2 }, proof },
+    { older: newer, newer: older, proof },
+  ]);
+  const none = forged.map(() => false);
+  expect(await judge(forged)).toEqual({ theirs: none, ours: none });
+});
 
 (hasGo ? describe : describe.skip)("Tessera's fsck (needs Go)", () => {
   test.each<[what: string, alter: (path: string, bytes: Buffer) => Buffer | undefined]>([
