@@ -108,7 +108,12 @@ const wholes: NestedSchema = { type: 'array', items: { type: 'integer' } };
 
 test.each<[string, NestedSchema, string, string]>([
   ['in a list', wholes, '[1.0,2,3e2]', '[1,2,300]'],
-  ['in an object', { properties: { n: { type: 'integer' }, x: { type: 'number' } } }, '{"n":2.0,"x":2.0,"y":2.0}', '{"n":2,"x":2.0,"y":2.0}'],
+  [
+    'in an object',
+    { properties: { n: { type: 'integer' }, x: { type: 'number' } } },
+    '{"n":2.0,"x":2.0,"y":2.0}',
+    '{"n":2,"x":2.0,"y":2.0}',
+  ],
   ['deep inside', { items: { properties: { list: { items: wholes } } } }, '[{"list":[[2.0],[]]},{},7.0]', '[{"list":[[2],[]]},{},7.0]'],
   ['in a map', { additionalProperties: { type: 'integer' }, properties: { x: {} } }, '{"a":-2.0,"x":1.0}', '{"a":-2,"x":1.0}'],
   ['beside null or text', { items: { type: ['null', 'integer', 'string'] } }, '[1.0,null,"1.0"]', '[1,null,"1.0"]'],
