@@ -64,7 +64,8 @@ export function addTry(program: CommandUnknownOpts): void {
         await writeFile(options.receipt, `${JSON.stringify(receipt, null, 2)}\n`);
       }
       terminal.say(`\n${terminal.style('bold', 'Response:')}\n${toPrintableJson(answer, 2)}`);
-      if (upstream)
+      // a plain 200 says nothing that the response does not
+      if (upstream && (upstream.status !== 200 || Object.keys(upstream.headers).length > 0))
         terminal.say(`\n${terminal.style('bold', 'Status and header fields of the service:')}\n${toPrintableJson(upstream, 2)}`);
       terminal.json({ agent_id: agentId, intent_uid: intent.intent_uid, parameters: complete, answer, upstream });
     });
