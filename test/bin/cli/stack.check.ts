@@ -111,6 +111,36 @@ describe('import', () => {
     expect(JSON.parse((await run([...words, '--prune', '--yes'])).stdout).applied).toMatchObject({ updated: 1, removed: 1, failed: [] });
   });
 
+  test('removes the defaults that an earlier release registered, and names each', async () => {
+    const limit = { name: 'limit', in: 'query', schema: { type: 'integer', default: 20 } };
+    const operations = {
+      '/a': { get: { operationId: 'a', parameters: [limit], responses } },
+      '/b': { get: { operationId: 'b', responses } },
+    };
+    const file = await writeTo('defaults.json', documentOf('Defaults', 'https://defaults.example', operations));
+    const { applied, removed_defaults } = await succeedJson('import', file);
+    expect(removed_defaults).toEqual([]);
+    const listed = async () => (await succeed('services', 'list', '--name', 'Defaults', '--defaults', '--json')).trimEnd();
+    expect(await listed()).toBe('[]');
+
+    // as an earlier release imported it
+    const exported = await succeedJson('export', '--service', 'Defaults');
+    exported.services[0].intents[0].input_parameters = [{ name: 'limit', type: 'integer', default: 20 }];
+    await succeed('apply', await writeTo('earlier.json', exported));
+    expect(JSON.parse(await listed())).toMatchObject([{ service_id: applied.service_id, intents: 2, intents_with_defaults: 1 }]);
+    expect(await succeed('services', 'list', '--name', 'Defaults', '--defaults')).toContain('1 of 2 intents');
+
+    const title = 'Defaults that are no longer sent, because the document only says what the service assumes:';
+    const named = `${title}\n  limit of defaults.example:a:v1: 20\n`;
+    expect(await succeed('import', file, '--dry-run')).toContain(named);
+    expect((await succeedJson('import', file, '--dry-run')).removed_defaults).toEqual([
+      { intent_uid: 'defaults.example:a:v1', parameter: 'limit', value: 20 },
+    ]);
+    expect(await succeed('import', file)).toContain(named);
+    expect(await listed()).toBe('[]');
+    expect(await run(['services', 'list', '--name', 'Defaults', '--defaults'])).toMatchObject({ stderr: 'No intents send defaults.\n' });
+  });
+
   test('does not take over intents of another service', async () => {
     const file = await writeDocument('rival', '2', ['newOne', 'createOrder']);
     const { service_id } = await createService('Rival', 'https://rival.example', 'Another');
