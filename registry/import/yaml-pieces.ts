@@ -5,8 +5,8 @@ const indentOf = (line: string): number => line.search(/[^ ]/);
 const isItem = (line: string): boolean => /^ *-(\s|$)/.test(line);
 /** A key and its value on separate lines (section 8.2.2). */
 const isExplicit = (line: string): boolean => /^ *[?:](\s|$)/.test(line);
-/** Values that have the spelling that the type beside them says. */
-const isEnum = (line: string): boolean => /^ *enum *:/.test(line);
+/** A type that says how the values beside it are spelt. */
+const isStringType = (line: string): boolean => /^ *type *: *(["']?string|\[.*string)/.test(line);
 /** Blank lines and comments, or lines of a block scalar that look like them; none of them begins an entry. */
 const isVoid = (line: string): boolean => /^\s*(#|$)/.test(line);
 
@@ -33,7 +33,8 @@ function readBlock(lines: readonly string[], parse: (piece: string) => unknown, 
   const starts: number[] = [];
   for (const [at, line] of lines.entries()) {
     if (isVoid(line) || indentOf(line) > indent) continue;
-    if (indentOf(line) < indent || isExplicit(line) || isEnum(line) || (isList && !isItem(line))) throw new Error('cannot be divided');
+    if (indentOf(line) < indent || isExplicit(line) || isStringType(line) || (isList && !isItem(line)))
+      throw new Error('cannot be divided');
     if (isItem(line) === isList) starts.push(at);
   }
   const items: unknown[] = [];

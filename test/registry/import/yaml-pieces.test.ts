@@ -97,3 +97,16 @@ test('large YAML with aliases across its pieces is read as a whole', () => {
     last: { a: {} },
   });
 });
+
+test.each<[title: string, schema: string, codeOf: (line: string) => string]>([
+  ['values', 'type: string\n  enum:', (code) => `- ${code}`],
+  ['values before their type', 'enum:', (code) => `- ${code}`],
+  ['constants', 'type: [string, "null"]\n  oneOf:', (code) => `- const: ${code}`],
+])('large YAML keeps the spelling of %s whose schema says string', (_, schema, lineOf) => {
+  const codes = Array.from({ length: 40_000 }, (_, at) => String(at).padStart(6, '0'));
+  const end = schema.includes('type') ? '' : '  type: string\n';
+  const { area } = readDocument(`area:\n  ${schema}\n${codes.map((code) => `    ${lineOf(code)}\n`).join('')}${end}`) as {
+    area: { enum?: string[]; oneOf?: { const: string }[] };
+  };
+  expect((area.enum ?? area.oneOf?.map((branch) => branch.const))?.every((code, at) => code === codes[at])).toBe(true);
+});
