@@ -33,13 +33,6 @@ test('the command line signs nothing', async () => {
   expect(relay.issueRequests()).toEqual([]);
 });
 
-test('the demo signs nothing', async () => {
-  const { run: intentGate } = await openCommandLine(folder);
-  const { code, stderr } = await intentGate(['--url', relay.url, 'demo']);
-  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(refusal) });
-  expect(relay.issueRequests()).toEqual([]);
-});
-
 test('the MCP program accepts nothing', async () => {
   const { code, stderr } = await run(process.execPath, [
     'client/mcp-stdio.ts',

@@ -42,6 +42,8 @@ async function load(name: string): Promise<string> {
 const budgets: Record<string, number> = {
   // the clients of DynamoDB and Secrets Manager, and the validation of parameters
   'execute-intent': 560,
+  // makes the same calls
+  'run-deferred-call': 560,
   // all actions of agents, and the protocol
   mcp: 720,
 };

@@ -107,20 +107,22 @@ const refusals: Record<Queue, Record<'ofHolder' | 'inAll', string>> = {
 };
 
 /**
- * The call that gives way to another in a full part, if any does: the oldest of the holder with most calls, or of the agent that came last among several
- * such holders. No holder displaces calls of another that would then have fewer.
+ * The call that gives way to another in a full part, if any does: the oldest of the holder with the highest load, which is the number of its calls,
+ * tenfold for a new agent. Only a call whose holder has a lower load, with this call, displaces it; of equal loads, that of the earlier agent.
+ * @param begun - ids of calls that have begun, and keep their places
  */
-function findDisplaced(calls: readonly QueuedCall[], call: QueuedCall, nowMs: number): QueuedCall | undefined {
+function findDisplaced(calls: readonly QueuedCall[], call: QueuedCall, nowMs: number, begun: ReadonlySet<string>): QueuedCall | undefined {
   const counts = Map.groupBy(calls, ({ holder }) => holder);
   const loadOf = ({ holder, since }: QueuedCall, more = 0) =>
     ((counts.get(holder)?.length ?? 0) + more) * (since > nowMs - newMs ? newWeight : 1);
-  const [last] = calls.toSorted((a, b) => loadOf(b) - loadOf(a) || b.since - a.since || (a.id < b.id ? -1 : 1));
+  const waiting = calls.filter(({ id }) => !begun.has(id));
+  const [last] = waiting.toSorted((a, b) => loadOf(b) - loadOf(a) || b.since - a.since || (a.id < b.id ? -1 : 1));
   return last && (loadOf(call, 1) - loadOf(last) || call.since - last.since) < 0 ? last : undefined;
 }
 
 /**
  * Plans how a call takes a place in its queue. Reads one item.
- * @param gone - ids of calls that have turned out to need their places no more
+ * @param begun - ids of calls that have turned out to have begun
  * @returns the write, and the call that has to give way in the same transaction
  * @throws ApiError TOO_MANY_REQUESTS if there is no place
  */
@@ -129,13 +131,13 @@ export async function planEntry(
   queue: Queue,
   call: QueuedCall,
   nowMs: number,
-  gone: ReadonlySet<string>,
+  begun: ReadonlySet<string>,
 ): Promise<{ write: Write; displaced: QueuedCall | undefined }> {
   const key = partOf(queue, call.holder);
   const part = await table.get<PartItem>(key);
-  const calls = (await readCalls(part, nowMs)).filter(({ id }) => !gone.has(id));
+  const calls = await readCalls(part, nowMs);
   if (calls.filter(({ holder }) => holder === call.holder).length >= maxOfHolder) throw tooMany(refusals[queue].ofHolder);
-  const displaced = calls.length < maxOfPart ? undefined : findDisplaced(calls, call, nowMs);
+  const displaced = calls.length < maxOfPart ? undefined : findDisplaced(calls, call, nowMs, begun);
   if (calls.length >= maxOfPart && !displaced) throw tooMany(refusals[queue].inAll);
   return { write: await writePart(key, part, [...calls.filter((one) => one !== displaced), call]), displaced };
 }

@@ -161,9 +161,9 @@ export function openDeferredCalls(table: Table) {
       const members = { state: unbegun[queue], until: untilMs, deferred: await pack(content) };
       const until = content.shown ? untilMs : untilMs + longestDeferredRunMs;
       const call = queuedCall(content.claims, { id, since: sinceMs, until, namespace: content.namespace });
-      const gone = new Set<string>();
+      const begun = new Set<string>();
       return persist(async () => {
-        const entry = await planEntry(table, queue, call, nowMs, gone).catch((refusal: unknown) => ({ refusal }));
+        const entry = await planEntry(table, queue, call, nowMs, begun).catch((refusal: unknown) => ({ refusal }));
         if ('refusal' in entry) {
           // a concurrent request with the same key may have taken the last place
           const used = await findUsedKey(request);
@@ -177,7 +177,7 @@ export function openDeferredCalls(table: Table) {
         if (failed === true) return { value: { state: 'started' } as const };
         const used = await findUsedKey(request);
         if (used) return { value: used };
-        if (displaced && failed.includes(writes.length - 1)) gone.add(displaced.id);
+        if (displaced && failed.includes(writes.length - 1)) begun.add(displaced.id);
         return undefined;
       }, table.pause);
     },
