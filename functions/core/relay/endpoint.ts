@@ -43,6 +43,8 @@ export function nullRules({ url, content_type, method, body }: IntentEndpoint): 
 export const sendsBodyAnyway = ({ method, body, optional_body }: IntentEndpoint): boolean =>
   body === undefined && hasBody(method) && !optional_body;
 
+const isNullable = (type: string | undefined): boolean => type === 'null' || type === 'any';
+
 /** The inputs of an intent as a call with these values must have them: without any value in an optional body, none in it is required. */
 export function expectedInputs(
   { endpoint, input_parameters: inputs }: Pick<IntentInput, 'endpoint' | 'input_parameters'>,
@@ -53,8 +55,11 @@ export function expectedInputs(
   if (typeof template === 'string') return inputs;
   const placed = placeholderNames(template);
   const inBody = new Set(inputs.filter((input) => !placed.has(input.name) && carrierOf(input, endpoint) === 'body'));
-  const isGiven = (name: string) => Object.hasOwn(values, name) && values[name] !== null;
-  const isSent = [...inBody].some(({ name, default: fallback }) => fallback !== undefined || isGiven(name));
+  const rule = nullRules(endpoint);
+  const mayBeNull = (input: Parameter) =>
+    rule(input) === 'value' || (rule(input) === 'value if allowed' && [input.type, input.schema?.type].flat().some(isNullable));
+  const isGiven = (input: Parameter) => Object.hasOwn(values, input.name) && (values[input.name] !== null || mayBeNull(input));
+  const isSent = [...inBody].some((input) => input.default !== undefined || isGiven(input));
   return isSent ? inputs : inputs.map((input) => (inBody.has(input) ? { ...input, required: false } : input));
 }
 

@@ -262,6 +262,17 @@ describe('null is sent where the service hears it', () => {
     expect(await sentBy(operation, parameters, method)).toMatchObject({ body });
   });
 
+  test.each<[string, object, string]>([
+    ['a merge patch', object({ label: text, id: text }, { required: ['id'] }), 'application/merge-patch+json'],
+    ['JSON', object({ label: { type: ['string', 'null'] }, id: text }, { required: ['id'] }), 'application/json'],
+    ['JSON of any type', object({ label: {}, id: text }, { required: ['id'] }), 'application/json'],
+  ])('and an optional body has it, so that its required members are: %s', async (_, schema, type) => {
+    const operation = { requestBody: { content: { [type]: { schema } } } };
+    const issues = [{ path: '/parameters/id', problem: 'is required and must be a string' }];
+    await expect(sentBy(operation, { label: null }, 'patch')).rejects.toMatchObject({ details: { issues } });
+    expect(await sentBy(operation, { label: null, id: 'a' }, 'patch')).toMatchObject({ body: '{"label":null,"id":"a"}' });
+  });
+
   test('but not in a query', async () => {
     const parameters = [query('a', {}), query('b', { type: ['string', 'null'] }), query('c', text)];
     expect(await sentBy({ parameters }, { a: null, b: null, c: 'x' })).toMatchObject({ url: '/a?c=x' });
