@@ -229,7 +229,7 @@ const kinds: Kind[] = [
         502,
       ),
       ...refusals(
-        ['/MD5/never', '/MD5', ''].map((more) => `GET /digest-auth/auth/user/passwd${more}`),
+        ['/text/text', '/text', ''].map((more) => `GET /digest-auth/auth/user/passwd${more}`),
         401,
         502,
       ),
