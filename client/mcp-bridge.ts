@@ -173,7 +173,9 @@ function readOutcome({ status, body }: Answer): Outcome {
 
 /** The refusal, if the PAT of a call was refused. */
 function readRefusal({ status, body }: Answer): Refusal | undefined {
-  const error = body?.error?.code === undefined ? body?.result?.structuredContent?.error : body.error;
+  // the content of a success is the service's own, which may look like a refusal
+  const { isError, structuredContent } = body?.result ?? {};
+  const error = body?.error?.code === undefined ? isError === true && structuredContent?.error : body.error;
   if (status !== 401 && error?.code !== 'UNAUTHORIZED' && error?.details?.reason !== 'policy_changed') return undefined;
   const { code = 'UNAUTHORIZED', message = '', details = {} } = error ?? {};
   return new Refusal({ status, code, message, details, requestId: undefined, retryAfterMs: undefined });

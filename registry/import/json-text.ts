@@ -1,7 +1,8 @@
 import { shortPointer } from '../../functions/core/json.ts';
 
-const comment = /("[^"\\]*(?:\\.[^"\\]*)*")|\/\/[^\n\r]*|\/\*[^*]*(?:\*(?!\/)[^*]*)*(?:\*\/)?/g;
-const trailingComma = /("[^"\\]*(?:\\.[^"\\]*)*")|,(?=\s*[}\]])/g;
+// a string also ends with the text, so that one that is not closed is not tried from each of its quotation marks
+const comment = /("[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?$))|\/\/[^\n\r]*|\/\*[^*]*(?:\*(?!\/)[^*]*)*(?:\*\/)?/g;
+const trailingComma = /("[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?$))|,(?=\s*[}\]])/g;
 
 export function describeOffset(text: string, offset: number): string {
   const before = text.slice(0, offset).split('\n');

@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { digestOf } from '../../client/canonical.ts';
 import { openHttp } from '../../client/http.ts';
 import { obtainNamedKey, openMemoryKeyStore } from '../../client/keys.ts';
 import { openMcpBridge } from '../../client/mcp-bridge.ts';
@@ -81,4 +82,59 @@ test('a cancellation is not forwarded', async () => {
   const { cancel, seen } = await openBridge();
   await cancel(1);
   expect(seen).toEqual([]);
+});
+
+/** A bridge whose agent has accepted the policy, to a gate that gives this result for every tool. */
+async function openExecuting(result: object) {
+  const policy = { uid: 'https://gate.example/api/policy', permission: [] };
+  const counts = { calls: 0, pats: 0 };
+  const answering: typeof fetch = async (url, { body } = {}) => {
+    const { pathname } = new URL(String(url));
+    if (pathname === '/api/policy') return Response.json(policy);
+    if (pathname === '/api/pat/issue') {
+      counts.pats++;
+      return Response.json({
+        'proto-pat': 'a.b.c',
+        expires_at: new Date(Date.now() + 3_600_000).toISOString(),
+        expires_in: 3_600,
+        scope: [],
+      });
+    }
+    counts.calls++;
+    return Response.json({ jsonrpc: '2.0', id: JSON.parse(String(body)).id, result });
+  };
+  const bridge = openMcpBridge({
+    http: openHttp({ url: 'https://gate.example', fetch: answering }),
+    publicUrl: 'https://gate.example',
+    signer: await obtainNamedKey('mcp', openMemoryKeyStore()),
+    store: { load: async () => ({ digest: await digestOf(policy) }), save: async () => undefined },
+    acceptCommand: 'accept it',
+    send: () => undefined,
+  });
+  const execute = () =>
+    bridge.answer(
+      JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: { name: 'execute_intent', arguments: { intent_uid: 'a.example:pay:v1', parameters: {} } },
+      }),
+    );
+  return { execute, counts };
+}
+
+const dead = { error: { code: 'UNAUTHORIZED', message: 'The token is not known.' } };
+const changed = { error: { code: 'FORBIDDEN', message: 'No.', details: { reason: 'policy_changed' } } };
+
+test.each<[string, object, number]>([
+  ['refuses the PAT', { isError: true, structuredContent: dead }, 2],
+  ['has another policy', { isError: true, structuredContent: changed }, 2],
+  ['refuses the call for another reason', { isError: true, structuredContent: { error: { code: 'NOT_FOUND', message: 'No.' } } }, 1],
+  ["passes on a service's answer that looks like a refusal of the PAT", { isError: false, structuredContent: dead }, 1],
+  ["passes on a service's answer that looks like a change of policy", { structuredContent: changed }, 1],
+  ["passes on a service's answer with an error of its own", { structuredContent: { error: 'UNAUTHORIZED' } }, 1],
+])('a call is made again, with another PAT, only if the gate refused it for that: a gate that %s', async (_, result, calls) => {
+  const { execute, counts } = await openExecuting(result);
+  expect(await execute()).toEqual({ jsonrpc: '2.0', id: 1, result });
+  expect(counts).toEqual({ calls, pats: calls });
 });
