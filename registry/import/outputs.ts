@@ -27,11 +27,16 @@ export function makeOutputs({ node: operation }: Operation, { readSchema, addNot
   return describe(facts, isAlwaysThere, pathOf(usable[0]?.schema) || pathOf(operation), addNote);
 }
 
+/** Names of header fields with tokens of a session. */
+const sessionHeader = /(session|refresh|security|csrf|xsrf|bearer)[-_]?token|secret|jwt|session[-_]?id/;
+
 /** The header fields that success responses declare. OpenAPI says that `Content-Type` is ignored; agents do not get credentials. */
 export function readResponseHeaders({ node: operation }: Operation, { headers: { credentials }, addNote }: RequestContext): string[] {
   const declared = readSuccesses(operation).flatMap(([, { headers }]) => Object.keys(node(headers)));
   const names = [...new Map(declared.map((name) => [name.toLowerCase(), name]))].filter(([lower]) => lower !== 'content-type');
-  const fit = names.filter(([lower]) => answerHeaderName.safeParse(lower).success && !isCredential(lower, credentials));
+  const fit = names.filter(
+    ([lower]) => answerHeaderName.safeParse(lower).success && !isCredential(lower, credentials) && !sessionHeader.test(lower),
+  );
   const kept = fit.slice(0, maxResponseHeaders).map(([, name]) => name);
   const dropped = names.map(([, name]) => name).filter((name) => !kept.includes(name));
   if (dropped.length > 0) addNote(pathOf(operation), `agents do not get these header fields of the answer: ${dropped.join(', ')}`);

@@ -64,11 +64,11 @@ function keepFitting(name: string, value: string, maxLength: number): string {
     }, '');
 }
 
-/** The header fields of a stored answer; if the intent has `fields`, without those that may no longer leave the gate. */
+/** The header fields of a stored answer, without those that may no longer leave the gate. Those of an intent that is gone are kept. */
 export function narrowHead(headers: Record<string, string>, intent: Head): Record<string, string> {
-  if (intent.fields === undefined) return headers;
-  const allowed = ['Status', 'Cut', 'Content-Encoding', ...namesOf(intent)].map((name) => prefix + name);
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith(prefix) || allowed.includes(name)));
+  if (intent.endpoint === undefined && intent.fields === undefined) return headers;
+  const allowed = ['Status', 'Cut', 'Content-Encoding', ...namesOf(intent)].map((name) => (prefix + name).toLowerCase());
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith(prefix) || allowed.includes(name.toLowerCase())));
 }
 
 /** A JSON pointer in visible ASCII. Other characters, commas, quotation marks and percent signs are percent-encoded. */

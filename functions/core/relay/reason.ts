@@ -27,7 +27,7 @@ export function describeReason(
   hide: (text: string) => string,
 ): { upstream_body?: JsonValue; cut?: Cut } {
   if (content.kind === 'none' || content.kind === 'bytes' || (content.kind === 'text' && isFailure)) return {};
-  const said = content.kind === 'json' ? content.value : shorten(hide(readable(content.text, content.mediaType)));
+  const said = content.kind === 'json' ? content.value : shorten(hideInMarkup(content.text, content.mediaType, hide));
   const { upstream_body: body } = narrowShownBody({ upstream_body: said }, { fields });
   return body === undefined || body === null || body === '' || isEmpty(body) ? {} : limit({ upstream_body: body });
 }
@@ -62,18 +62,25 @@ function shorten(text: string): string {
     .replace(/\ufffd+$/, '')}…`;
 }
 
-/** The words of HTML or XML; other text as it is. */
-function readable(text: string, mediaType: string): string {
+/** The words of a text without the credential, which tags may have divided without dividing it for a reader. */
+function hideInMarkup(text: string, mediaType: string, hide: (text: string) => string): string {
+  const joined = readable(text, mediaType, '');
+  const hidden = hide(joined);
+  return hidden === joined ? hide(readable(text, mediaType, ' ')) : hidden;
+}
+
+/** The words of HTML or XML; other text as it is. @param between - what stands for tags and comments */
+function readable(text: string, mediaType: string, between: string): string {
   if (!/(?:html|xml)$/.test(mediaType) && !/^\s*<(?:!doctype|html|\?xml)/i.test(text)) return text.trim();
   return text
     .replace(/<!\[CDATA\[([\s\S]*?)(?:\]\]>|$)/g, (_, content: string) => content.replaceAll('<', '&lt;'))
-    .replace(/<!--[\s\S]*?(?:-->|$)|<(script|style)\b(?![^<>]*\/>)[\s\S]*?(?:<\/\1\s*>|$)|<[^<>]*(?:>|$)/gi, ' ')
-    .replace(/&(?:#(\d{1,7})|#x([\da-f]{1,6})|(amp|lt|gt|quot|apos|nbsp));/gi, readEntity)
+    .replace(/<!--[\s\S]*?(?:-->|$)|<(script|style)\b(?![^<>]*\/>)[\s\S]*?(?:<\/\1\s*>|$)|<[^<>]*(?:>|$)|&nbsp;/gi, between)
+    .replace(/&(?:#(\d{1,7})|#x([\da-f]{1,6})|(amp|lt|gt|quot|apos));/gi, readEntity)
     .replace(/\s+/g, ' ')
     .trim();
 }
 
-const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ' };
+const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
 function readEntity(entity: string, decimal?: string, hex?: string, name = ''): string {
   const code = decimal === undefined ? Number.parseInt(hex ?? '', 16) : Number(decimal);

@@ -527,9 +527,9 @@ describe('header fields of answers', () => {
     ['without Content-Type, which OpenAPI ignores', { 200: ['Content-Type', 'Content-Disposition'] }, ['Content-Disposition']],
     [
       'without credentials',
-      { 200: ['Set-Cookie', 'X-Auth-Token', 'x-door', 'X-Left'] },
+      { 200: ['Set-Cookie', 'X-Auth-Token', 'x-door', 'X-Left', 'X-Amz-Security-Token', 'Session-Id'] },
       ['X-Left'],
-      note('Set-Cookie, X-Auth-Token, x-door'),
+      note('Set-Cookie, X-Auth-Token, x-door, X-Amz-Security-Token, Session-Id'),
     ],
     ['without those of the connection', { 200: ['Transfer-Encoding', 'Keep-Alive'] }, undefined, note('Transfer-Encoding, Keep-Alive')],
     ['without one that the gate adds', { 200: ['Status', 'X-A'] }, ['X-A'], note('Status')],

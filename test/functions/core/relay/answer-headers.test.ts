@@ -118,5 +118,8 @@ describe('if fields limits what may leave the gate', () => {
     expect(narrowHead(stored, {})).toEqual(stored);
     const { 'Upstream-Location': _, ...allowed } = stored;
     expect(narrowHead(stored, { endpoint, fields: ['/name'] })).toEqual(allowed);
+    const { 'Upstream-X-Total': __, ...withoutTotal } = stored;
+    expect(narrowHead(stored, { endpoint: { ...endpoint, response_headers: [] } })).toEqual(withoutTotal);
+    expect(narrowHead(stored, { endpoint: { ...endpoint, response_headers: ['x-total'] } })).toEqual(stored);
   });
 });
