@@ -1,7 +1,7 @@
 import { type AddNote, pathOf } from './node.ts';
 import { type Operation, readParameters } from './operation.ts';
 
-/** `{id}`, whose pattern may have braces, too; or `:id`, `:id(\d+)`, `:id?`. The verb in `/orders/{id}:cancel` is none. */
+/** `{id}`, whose pattern may have braces, too; or `:id`, `:id(\d+)`, `:id?`. The verb in `/orders/{id}:cancel` is not a placeholder. */
 const place = /\{([^{}:]*(?::(?:[^{}]|\{[^{}]*\})*)?)\}|(?<![\w}]):(\w[\w-]*)(?:\([^()]*\))?(?:[?*+](?=\/|$))?/g;
 
 /** The name in `{id:int}`, `{id?}`, `{+path}`, `{path*}`, `{**path}` or `{name=projects/*}`. */

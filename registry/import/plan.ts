@@ -61,7 +61,7 @@ export interface ImportOptions extends Addresses {
 /**
  * An intent as the registry will store it.
  * @param source - JSON pointer to it in the document
- * @param isAtService - whether `--base-url` decides its address
+ * @param isAtServiceUrl - false if it is called at a server of its own, so that `--base-url` would not help
  * @throws Unfit if the registry would refuse it, or if its origin is neither that of the service nor allowed
  */
 export function checkPlanned(
@@ -69,7 +69,7 @@ export function checkPlanned(
   source: string,
   serviceUrl: string,
   options: ImportOptions,
-  isAtService = true,
+  isAtServiceUrl = true,
 ): IntentInput {
   const { rules, registryUrl, allowedOrigins = [] } = options;
   const refuse = (issues: readonly Issue[]) =>
@@ -87,7 +87,7 @@ export function checkPlanned(
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     const issues = error.details.issues as Issue[];
-    if (isAtService && /^http:\/\/[^/]*\.[a-z]/i.test(serviceUrl))
+    if (isAtServiceUrl && /^http:\/\/[^/]*\.[a-z]/i.test(serviceUrl))
       throw new Unfit(source, `is not at https; if the API supports it, give --base-url ${serviceUrl.replace(/^http/i, 'https')}`);
     throw refuse(issues);
   }

@@ -143,7 +143,7 @@ export function openDeferredCalls(table: Table) {
   return {
     /**
      * Claims the key and a place in the queue for a call that is made later, with one transaction. If the queue is full, a call of a new agent or of one
-     * with more calls gives way in the same transaction.
+     * with more calls gives way in the same transaction. An approved call that was not sent is resumed instead, without a place.
      * @param untilMs - deadline after which the call expires, in milliseconds since the epoch
      * @param sinceMs - when the agent got its first PAT, in milliseconds since the epoch
      * @throws ApiError TOO_MANY_REQUESTS if too many calls wait, SERVICE_UNAVAILABLE

@@ -2,7 +2,7 @@ import { type Call, type Condition, concerns, evaluateCondition, isIntentSubject
 import { type Charge, mergeCharges } from './limits.ts';
 import type { Rule } from './reading.ts';
 import { keptForIntent, rulesNaming } from './rule-index.ts';
-import { coversEntry, isRuledOut, oneIntent } from './scope.ts';
+import { coversEntry, foldNamespace, oneIntent } from './scope.ts';
 
 export type Judgement =
   /** `rules`: those that cover the call */
@@ -21,7 +21,7 @@ export interface Refusal {
 
 /** Whether a rule names the intent. Prohibitions and limits ignore the letter case of the namespace. */
 export const namesIntent = ({ kind, entry }: Rule, intentUid: string): boolean =>
-  kind === 'permission' ? coversEntry(entry, oneIntent(intentUid)) : isRuledOut([entry], oneIntent(intentUid));
+  kind === 'permission' ? coversEntry(entry, oneIntent(intentUid)) : coversEntry(foldNamespace(entry), foldNamespace(oneIntent(intentUid)));
 
 /**
  * Whether a condition lets its rule cover a call. An unknown result never favours the call: it fails the condition of a permission, and meets that

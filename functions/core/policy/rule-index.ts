@@ -48,11 +48,12 @@ const byEntry = perList((rules) => ({
 export function rulesNaming(rules: readonly Rule[], intentUid: string): Rule[] {
   const { positions } = byEntry(rules);
   const covering = coveringEntries(oneIntent(intentUid));
+  // prohibitions and limits have the same keys
   const keys = covering.flatMap((entry) => (['permission', 'limit'] as const).map((kind) => entryKey(kind, entry)));
   return pick(rules, new Set(keys.flatMap((key) => positions.get(key) ?? [])));
 }
 
-/** What `choose` made of the rules for an intent with these facts, which it has to depend on alone. Made once for each list and intent. */
+/** Keeps what `choose` picks for an intent, if rules ask about intents. It may depend only on the rules and on these facts. */
 export function keptForIntent(rules: readonly Rule[], facts: unknown, choose: () => Rule[]): Rule[] {
   const { asksAboutIntents, forIntents } = byEntry(rules);
   return asksAboutIntents ? remember(forIntents, JSON.stringify(facts), choose) : choose();

@@ -8,7 +8,7 @@ import { narrowShownBody } from './select-fields.ts';
 /** Largest reason in JSON, with the name of its member. */
 const maxBytes = 4_096 + '{"upstream_body":}'.length;
 
-/** Longest text that is a reason or in one, in bytes. */
+/** Longest text, alone or in JSON, in bytes. */
 const maxTextBytes = 2_048;
 
 /** Longest pointer that is reported, in characters. */
@@ -32,7 +32,7 @@ export function describeReason(
   return body === undefined || body === null || body === '' || isEmpty(body) ? {} : limit({ upstream_body: body });
 }
 
-/** Shortens long texts first, because the reason is in one; then drops members. */
+/** Shortens long texts first, because they usually hold the reason; then drops members. */
 function limit(details: { upstream_body: JsonValue }): { upstream_body?: JsonValue; cut?: Cut } {
   if (Buffer.byteLength(JSON.stringify(details)) <= maxBytes) return details;
   const cuts: Cut[] = [];

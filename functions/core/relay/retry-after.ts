@@ -1,11 +1,13 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** Longest time that is passed on, and the default, in seconds. */
+/** Longest time that is passed on, in seconds. */
 const maxSeconds = 3_600;
+
+/** What is passed on if a service that is busy does not say, in seconds. */
 const usualSeconds = 5;
 
 /**
- * How long to wait before a refused call is sent again, in whole seconds from 1 to 3600: what `Retry-After` says (RFC 9110 section 10.2.3), else when
+ * How long to wait before a refused call is sent again, in whole seconds from 1 to 3600: what `Retry-After` says (RFC 9110 section 10.2.3) or `Retry-After-Ms`, else when
  * the rate limit that is used up is reset.
  * @returns undefined if the answer does not say, and is not 429
  */
