@@ -179,6 +179,7 @@ const checks: Record<string, ((table: Table) => void) | string> = {
       ),
     ),
   'situation | what happens': 'test/functions/core/execution/call-queue.test.ts',
+  'what stays | a month | remove it with': 'test/lib/template.check.ts',
   'setting | default | meaning': ({ lines }) =>
     expect(lines).toEqual(describeSettings().map(({ name, fallback, meaning }) => `| \`${name}\` | ${fallback} | ${meaning} |`)),
   'endpoint | type | used for': (table) => {

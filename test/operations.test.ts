@@ -28,10 +28,25 @@ test('the role that GitHub deploys with trusts exactly what the workflow present
   expect(statement.Condition).toEqual({
     StringEquals: {
       [`${issuer}:aud`]: 'sts.amazonaws.com',
-      [`${issuer}:sub`]: `repo:<owner>/<repository>:environment:${workflow.jobs.deploy.environment}`,
+      [`${issuer}:sub`]: workflow.jobs.deploy.strategy.matrix.stage.map(
+        (environment: string) => `repo:<owner>/<repository>:environment:${environment}`,
+      ),
     },
   });
   expect(workflow.permissions).toEqual({ 'id-token': 'write', contents: 'read' });
+});
+
+test('the workflow deploys to the test stage first, and returns to the previous commit after a failed smoke test', () => {
+  const { strategy, environment, steps } = parse(sampleOf('deploy.yml')).jobs.deploy;
+  expect({ strategy, environment }).toEqual({
+    strategy: { 'max-parallel': 1, 'fail-fast': true, matrix: { stage: ['test', 'production'] } },
+    environment: expect.stringContaining('matrix.stage'),
+  });
+  const [, , , , deploy, smoke, back] = steps;
+  expect(deploy.run).toBe('npm run deploy -- "$STAGE" --require-approval never');
+  expect(smoke).toMatchObject({ id: 'smoke', run: expect.stringMatching(/^npm run smoke -- /) });
+  expect(back.if).toBe("failure() && steps.smoke.conclusion == 'failure'");
+  expect(back.run.trim().split('\n')).toEqual(['git checkout "$PREVIOUS"', steps[2].run, deploy.run]);
 });
 
 test('workflows pin their actions to commit digests', () => {
@@ -48,10 +63,16 @@ const runScript = (text: string, cwd: string, environment: NodeJS.ProcessEnv = {
   promisify(execFile)('bash', ['-euo', 'pipefail', '-c', text], { cwd, env: { PATH: process.env.PATH, ...environment } });
 
 test('the variables of the commands come from the outputs of a stage', async () => {
-  const outputs = { ApiUrl: 'https://a.example', UserPoolId: 'eu-west-1_1', AdminClientId: 'client', RegistryTable: 'Registry-1' };
+  const outputs = {
+    ApiUrl: 'https://a.example',
+    UserPoolId: 'eu-west-1_1',
+    AdminClientId: 'client',
+    RegistryTable: 'Registry-1',
+    ActivityTable: 'Activity-1',
+  };
   writeFileSync(join(folder, 'cdk-outputs.production.json'), JSON.stringify({ IntentGate: outputs }));
-  const { stdout } = await runScript(`${script('output()')}echo "$URL $POOL $CLIENT $TABLE"`, folder);
-  expect(stdout).toBe('https://a.example eu-west-1_1 client Registry-1\n');
+  const { stdout } = await runScript(`${script('output()')}echo "$URL $POOL $CLIENT $TABLE $ACTIVITY"`, folder);
+  expect(stdout).toBe('https://a.example eu-west-1_1 client Registry-1 Activity-1\n');
 });
 
 test('the commands that restore do what the guide says', async () => {

@@ -605,6 +605,27 @@ describe('data', () => {
     },
   );
 
+  test('the guide to removing a stack names whatever stays', () => {
+    const [, rows = ''] = /^\| what stays \|.*\n.*\n((?:\|.*\n)+)/m.exec(readFileSync('docs/operations.md', 'utf8')) ?? [];
+    const kept = Object.entries(everything.template.Resources).filter(([, { DeletionPolicy }]) => /^Retain/.test(DeletionPolicy ?? ''));
+    const names: [id: RegExp, name: string][] = [
+      [/^(Registry|Activity)/, 'tables *Registry* and *Activity*'],
+      [/^SigningKey/, 'signing keys'],
+      [/^ReceiptKey/, 'receipt key'],
+      [/^LogKey/, 'log key'],
+      [/^DataKey/, 'key of `customerManagedKey`'],
+      [/^ReceiptLog/, 'bucket *ReceiptLog*'],
+      [/^Snapshots/, 'bucket *Snapshots*'],
+      [/^Admins/, 'user pool'],
+      [/^ApiRest(CloudWatchRole|Account)/, 'role that `manageApiLogRole` made'],
+    ];
+    const missing = kept
+      .map(([id]) => [id, names.find(([pattern]) => pattern.test(id))?.[1]] as const)
+      .filter(([, name]) => !name || !rows.includes(name));
+    expect(kept.length).toBeGreaterThan(8);
+    expect(missing).toEqual([]);
+  });
+
   test('a failed creation leaves nothing behind, because nothing is protected before it has succeeded', () => {
     const first = synthesize({ unprotected: true });
     expect(Object.values(first.template.Resources).filter(({ DeletionPolicy }) => DeletionPolicy === 'Retain')).toEqual([]);
