@@ -68,17 +68,10 @@ const isGatewayFault = FilterPattern.all(
   FilterPattern.stringValue('$.integration_status', '!=', '413'),
 );
 
-/** An error response. MCP tools return theirs with status 200. */
-const isRefusal = FilterPattern.all(
-  FilterPattern.any(answered, hasMessage('tool')),
-  FilterPattern.exists('$.code'),
-  FilterPattern.notExists('$.fault'),
-);
-
 /** PAT requests that fail because of KMS or the table. */
 const issueFailures: Measures = { Failures: ['IssueFailures', '1', FilterPattern.all(answered, isFault)] };
 
-/** Metrics extracted from the logs of individual functions. */
+/** Metrics extracted from the logs of individual functions. Lines of refusals contain their metric (`functions/core/http/log-answer.ts`). */
 const measures: Readonly<Record<string, Measures>> = {
   'issue-pat': issueFailures,
   'issue-token': issueFailures,
@@ -173,7 +166,7 @@ export class Alarms extends Construct {
       }
     }
     for (const [name, made] of functions) {
-      measure(made.logGroup, namespace, { Refusals: ['Refusals', '1', isRefusal, { code: '$.code' }], ...measures[name] });
+      measure(made.logGroup, namespace, measures[name] ?? {});
       this.watchRollout(name, made);
       for (const row of functionAlarms[name]?.(made.lambda, logged) ?? []) this.add(...row);
     }

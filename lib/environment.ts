@@ -22,8 +22,8 @@ export function environmentOf(
   return {
     [variables.version]: version,
     [variables.protocol]: settings.protocol,
-    // Not in the local stack, whose functions are threads of one process with one set of heap options.
-    ...(settings.stage !== 'local' && { NODE_OPTIONS: nodeOptions }),
+    // Not in the local stack, whose functions are threads of one process with one set of heap options, and whose log is read by people.
+    ...(settings.stage !== 'local' && { NODE_OPTIONS: nodeOptions, [variables.metricNamespace]: made.metricNamespace }),
     ...(settings.publicBaseUrl && { [variables.baseUrl]: settings.publicBaseUrl }),
     ...(settings.corsOrigins.length > 0 && { [variables.allowedOrigins]: settings.corsOrigins.join(',') }),
     ...(needs.table && {

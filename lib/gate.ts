@@ -92,7 +92,7 @@ export class Gate extends Construct {
     const admins = new Admins(this, 'Admins', settings, slug, given);
     const credentialPrefix = `intent-gate/${slug}/services/`;
     const functions = this.createFunctions(
-      { tables, admins, signingKeys, callKey, credentialPrefix, snapshots, collection, receipts },
+      { tables, admins, signingKeys, callKey, credentialPrefix, metricNamespace: name, snapshots, collection, receipts },
       [tables.registry, tables.activity, admins, ...signingKeys, callKey, ...(receipts ? [receipts.receiptKey, receipts.logKey] : [])],
       this.bundle(policy, readTryPolicy(settings), build, name),
       aliasNameOf(policy, settings),

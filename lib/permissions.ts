@@ -82,6 +82,8 @@ export interface Resources {
   /** absent if the setting `receipts` is `off` */
   receipts?: ReceiptResources | undefined;
   credentialPrefix: string;
+  /** of the metrics extracted from logs */
+  metricNamespace: string;
   /** functions created so far, by the names of their rows */
   functions?: ReadonlyMap<string, Pick<EndpointFunction, 'invokedArn' | 'lambda' | 'alias'>>;
 }

@@ -8,6 +8,8 @@ export const variables = {
   activityTable: 'ACTIVITY_TABLE',
   /** version of the product */
   version: 'INTENT_GATE_VERSION',
+  /** CloudWatch namespace in which refusals are counted; they are not if absent */
+  metricNamespace: 'METRIC_NAMESPACE',
   /** name of the protocol: replaces `proto` in member names and error references */
   protocol: 'PROTOCOL',
   /** the public address, if one is configured; a local stack has several, separated by commas */

@@ -70,9 +70,16 @@ test.each(Object.entries({ standard, everything, little, withCollection, adoptin
   },
 );
 
-test('stays well below the limits of CloudFormation, 500 resources and 1 MB', () => {
-  expect(Object.keys(everything.template.Resources).length).toBeLessThan(420);
-  expect(JSON.stringify(everything.template).length).toBeLessThan(800_000);
+test.each(Object.entries({ everything, little, withCollection, adopting, local }))(
+  'stays well below the limits of CloudFormation, 500 resources and 1 MB: %s',
+  (_, { template }) => {
+    expect(Object.keys(template.Resources).length).toBeLessThan(350);
+    expect(JSON.stringify(template).length).toBeLessThan(800_000);
+  },
+);
+
+test('has at most 230 resources with the standard settings', () => {
+  expect(Object.keys(standard.template.Resources).length).toBeLessThanOrEqual(230);
 });
 
 /** A text of the template with its references as `<logical id>`. */
@@ -940,14 +947,21 @@ describe('alarms', () => {
     });
   });
 
+  test('count refusals from log lines that name the metric, so that no log needs a filter for them', () => {
+    for (const { name } of functionRows) expect(environmentOf(name).METRIC_NAMESPACE).toBe('IntentGate');
+    for (const made of [standard, everything, withCollection]) expect(valuesOf('Refusals', made)).toEqual([]);
+    expect(environmentOf('execute-intent', local)).not.toHaveProperty('METRIC_NAMESPACE');
+  });
+
   test('count failures of the gate, not of upstreams, by no dimension that a caller chooses', () => {
     const dimensions = all('Logs::MetricFilter').flatMap(({ MetricTransformations }) => MetricTransformations[0].Dimensions ?? []);
-    expect([...new Set(dimensions.map(({ Key, Value }) => `${Key} ${Value}`))]).toEqual(['code $.code']);
+    expect(dimensions).toEqual([]);
     expect(valuesOf('GatewayFailures')).toEqual([
       ['1', '{ ($.message = "access") && ($.status >= 500) && ($.refusal != "-") && ($.integration_status != "413") }'],
     ]);
-    const refused = ['1', '{ (($.message = "answered") || ($.message = "tool")) && ($.code = "*") && ($.fault NOT EXISTS) }'];
-    expect(valuesOf('Refusals')).toEqual(functionRows.map(() => refused));
+    expect(valuesOf('IssueFailures', everything)).toEqual(
+      Array.from({ length: 2 }, () => ['1', '{ ($.message = "answered") && ($.status >= 500) }']),
+    );
     const counted = { Namespace: 'IntentGate', Threshold: 10, EvaluationPeriods: 2 };
     const ofCode = (Value: string) => ({ ...counted, MetricName: 'Refusals', Dimensions: [{ Name: 'code', Value }] });
     expect(alarmOf('ApiErrors')).toMatchObject(ofCode('INTERNAL_SERVER_ERROR'));

@@ -8,9 +8,11 @@ import { type Action, serve, serveSchedule } from '../../../../functions/core/ht
 import { currentSignal } from '../../../../functions/core/invocation.ts';
 import { CallFailed } from '../../../../functions/core/relay/call-failure.ts';
 import { errorBody } from '../../../../schemas/error-body.ts';
+import type { ErrorCode } from '../../../../schemas/errors.ts';
 import { pageQuery } from '../../../../schemas/pagination.ts';
 import { serviceInput } from '../../../../schemas/service.ts';
 import { captureLog } from '../../../support/capture-log.ts';
+import { readEmbeddedMetrics } from '../../../support/embedded-metrics.ts';
 import { type Call, eventOf, invoke } from '../../../support/invoke.ts';
 
 const canary = 'canary-4f1d';
@@ -197,6 +199,40 @@ describe('the log attributes a failure', () => {
     await invoke(() => Promise.reject(error), 'GET /');
     const { level, code, fault } = JSON.parse(lines[0] ?? '');
     expect({ level, code, fault }).toEqual({ fault: undefined, ...expected });
+  });
+});
+
+describe('a refusal is counted by its code, the only dimension', () => {
+  const code = 'SERVICE_UNAVAILABLE';
+  const refusal = (name: ErrorCode) => () => Promise.reject(new ApiError(name, 'No.', { details: { code: canary } }));
+  const counted = (name: ErrorCode) => [{ namespace: 'Gate-1', metric: 'Refusals', dimensions: { code: name }, value: 1 }];
+  afterEach(() => {
+    delete process.env.METRIC_NAMESPACE;
+  });
+
+  test.each<[string, Action, object[]]>([
+    ["the caller's mistake", refusal('NOT_FOUND'), counted('NOT_FOUND')],
+    ['a refused token', refusal('UNAUTHORIZED'), counted('UNAUTHORIZED')],
+    ['an unreachable dependency', () => Promise.reject(unavailable('No.', new Error(canary))), counted(code)],
+    ['an unexpected error', () => Promise.reject(Object.assign(new Error(canary), { code: canary })), counted('INTERNAL_SERVER_ERROR')],
+    ['a thrown text', () => Promise.reject(canary), counted('INTERNAL_SERVER_ERROR')],
+    ['not the failure of an upstream', () => Promise.reject(new ApiError(code, 'No.', { details: { upstream_status: 500 } })), []],
+    ['not a success', async () => ok({ code: canary }), []],
+  ])('%s', async (_, action, expected) => {
+    process.env.METRIC_NAMESPACE = 'Gate-1';
+    const lines = captureLog();
+    await invoke(action, `GET /${canary}`);
+    expect(lines).toHaveLength(1);
+    expect(readEmbeddedMetrics(lines[0] ?? '')).toEqual(expected);
+  });
+
+  test('unless the gate has no namespace, as in the local stack', async () => {
+    const lines = captureLog();
+    await invoke(refusal('NOT_FOUND'), 'GET /');
+    expect(JSON.parse(lines[0] ?? '')).toEqual({
+      ...{ level: 'INFO', message: 'answered', timestamp: expect.any(String), service: 'intent-gate' },
+      ...{ request_id: 'request-1', endpoint: 'GET /', status: 404, duration_ms: expect.any(Number), code: 'NOT_FOUND' },
+    });
   });
 });
 
