@@ -12,7 +12,7 @@ import {
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import { ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import { FilterPattern, type IFilterPattern, type LogGroup, MetricFilter } from 'aws-cdk-lib/aws-logs';
+import { FilterPattern, type LogGroup, type MetricFilterOptions } from 'aws-cdk-lib/aws-logs';
 import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
@@ -35,102 +35,117 @@ export interface AlarmsProps {
   topic?: ITopic | undefined;
 }
 
-interface Bound {
+/** An alarm, which fires if its metric is above or below a bound. */
+interface AlarmRow {
+  metric: IMetric;
   above?: number;
   below?: number;
-  /** consecutive periods that must breach */
-  periods: number;
+  /** consecutive periods that must breach; default: 1 */
+  periods?: number;
   /** also alarms when a metric stops reporting; a metric without any data belongs to a new deployment */
   orSilent?: true;
+  description: string;
 }
 
-const often: Bound = { above: 10, periods: 2 };
-const fewRuns: Bound = { above: 2, periods: 1 };
+const often = { above: 10, periods: 2 };
 
 const sum = { statistic: Stats.SUM, period: Duration.minutes(5) };
 
-/** Metric filters by id: the metric, and the value that each matching log line adds. */
-type Measures = Record<string, [metricName: string, metricValue: string, lines: IFilterPattern, dimensions?: Record<string, string>]>;
+/** A metric filter: counts the lines that match a pattern, or takes the value from them. */
+const filter = (metricName: string, pattern: string, metricValue = '1') => ({
+  metricName,
+  metricValue,
+  filterPattern: FilterPattern.literal(`{ ${pattern} }`),
+});
 
-const hasMessage = (message: string) => FilterPattern.stringValue('$.message', '=', message);
-const answered = hasMessage('answered');
-const isFault = FilterPattern.numberValue('$.status', '>=', 500);
-const filled = hasMessage('filled a part of the search collection');
-
-/** The end of every run, including crashes. It tells a function that always fails from one that never ran. */
-const ended = FilterPattern.stringValue('$.type', '=', 'platform.report');
-
-/** A 5xx of API Gateway because a function failed or timed out. Excludes 413: API Gateway accepts bodies over Lambda's limit of 6 MB. */
-const isGatewayFault = FilterPattern.all(
-  hasMessage('access'),
-  isFault,
-  FilterPattern.stringValue('$.refusal', '!=', '-'),
-  FilterPattern.stringValue('$.integration_status', '!=', '413'),
+/** 5xx of API Gateway because a function failed or timed out. Excludes 413: API Gateway accepts bodies over Lambda's limit of 6 MB. */
+const gatewayFailures = filter(
+  'GatewayFailures',
+  '($.message = "access") && ($.status >= 500) && ($.refusal != "-") && ($.integration_status != "413")',
 );
 
 /** PAT requests that fail because of KMS or the table. */
-const issueFailures: Measures = { Failures: ['IssueFailures', '1', FilterPattern.all(answered, isFault)] };
+const issueFailures = filter('IssueFailures', '($.message = "answered") && ($.status >= 500)');
 
-/** Metrics extracted from the logs of individual functions. Lines of refusals contain their metric (`functions/core/http/log-answer.ts`). */
-const measures: Readonly<Record<string, Measures>> = {
-  'issue-pat': issueFailures,
-  'issue-token': issueFailures,
-  'snapshot-search-index': {
-    Runs: ['SnapshotAgeRuns', '1', hasMessage('the snapshot of the search index is as new as it should be')],
-    Ends: ['SnapshotAgeRuns', '0', ended],
-  },
+const snapshotted = '$.message = "the snapshot of the search index is as new as it should be"';
+const filled = '$.message = "filled a part of the search collection"';
+
+/**
+ * Metrics extracted from the logs of individual functions. A default value belongs to minutes in which no line matches: it tells a function that always
+ * fails from one that never ran. Refusals need no filter, because their lines contain the metric (`functions/core/http/log-answer.ts`).
+ */
+const filters: Readonly<Record<string, Record<string, Omit<MetricFilterOptions, 'metricNamespace'>>>> = {
+  'issue-pat': { Failures: issueFailures },
+  'issue-token': { Failures: issueFailures },
+  'snapshot-search-index': { Runs: { ...filter('SnapshotAgeRuns', snapshotted), defaultValue: 0 } },
+  'count-usage': { Oldest: filter('UsageAge', '$.message = "counted executions"', '$.oldest_seconds') },
+  'sequence-receipts': { Oldest: filter('ReceiptAge', '$.message = "sequenced receipts"', '$.oldest_seconds') },
   // During the first fill FeedAge is 0; FillAge watches how long the fill takes.
   'feed-search-collection': {
-    Fed: ['FeedAge', '$.behind_seconds', hasMessage('fed the search collection')],
-    Filled: ['FeedAge', '0', filled],
-    Ends: ['FeedAge', '86400', ended],
-    Filling: ['FillAge', '$.behind_seconds', filled],
+    Fed: { ...filter('FeedAge', '$.message = "fed the search collection"', '$.behind_seconds'), defaultValue: 86_400 },
+    Filled: filter('FeedAge', filled, '0'),
+    Filling: filter('FillAge', filled, '$.behind_seconds'),
   },
 };
 
-type MetricOf = (metricName: string, more?: Partial<MetricProps>) => Metric;
+/** An alarm of a function; absent if the function is. */
+type FunctionAlarm = Omit<AlarmRow, 'metric'> & { of: string; metric: (namespace: string, lambda: EndpointFunction['lambda']) => IMetric };
 
-type AlarmRow = [name: string, metric: IMetric, bound: Bound, description: string];
+const logged = (metricName: string, more: Partial<MetricProps> = {}) => {
+  return (namespace: string) => new Metric({ namespace, metricName, ...sum, ...more });
+};
+const lowest = (metricName: string, period = sum.period) => logged(metricName, { statistic: Stats.MINIMUM, period });
+const errors: FunctionAlarm['metric'] = (_, lambda) => lambda.metricErrors(sum);
+const slowest: FunctionAlarm['metric'] = (_, lambda) => lambda.metricDuration({ ...sum, statistic: Stats.percentile(99) });
 
 /** Alarms of individual functions. Lambda errors are counted where no response or missing metric would reveal a failure. */
-const functionAlarms: Readonly<Record<string, (lambda: EndpointFunction['lambda'], logged: MetricOf) => AlarmRow[]>> = {
-  'issue-pat': (_, logged) => [['IssueFailures', logged('IssueFailures'), { above: 3, periods: 1 }, 'PATs cannot be issued.']],
-  'search-intents': (lambda) => [
-    [
-      'SlowSearch',
-      lambda.metricDuration({ ...sum, statistic: Stats.percentile(99) }),
-      { above: 3_000, periods: 3 },
-      'One search in a hundred takes longer than 3 seconds.',
-    ],
-  ],
-  'snapshot-search-index': (_, logged) => [
-    [
-      'SnapshotAge',
-      logged('SnapshotAgeRuns', { period: Duration.hours(3) }),
-      { below: 1, periods: 1, orSilent: true },
-      'The search index has had no current snapshot for three hours, so cold starts of search take longer.',
-    ],
-  ],
-  'count-usage': (lambda) => [['UsageErrors', lambda.metricErrors(sum), fewRuns, 'Executions are not being counted.']],
-  'sequence-receipts': (lambda) => [['ReceiptErrors', lambda.metricErrors(sum), fewRuns, 'Receipts are not being added to the log.']],
-  'run-deferred-call': (lambda) => [
-    ['DeferredErrors', lambda.metricErrors(sum), fewRuns, 'Deferred calls do not start, or end without a result.'],
-  ],
-  'feed-search-collection': (_, logged) => [
-    [
-      'FeedAge',
-      logged('FeedAge', { statistic: Stats.MINIMUM, period: Duration.minutes(30) }),
-      { above: 1_800, periods: 1, orSilent: true },
-      'Search results are more than half an hour out of date: writing changes to the search collection fails or takes too long.',
-    ],
-    [
-      'FillAge',
-      logged('FillAge', { statistic: Stats.MINIMUM }),
-      { above: 7_200, periods: 1 },
-      'The search collection has been filling for two hours; searches do not find every intent yet.',
-    ],
-  ],
+const functionAlarms: Readonly<Record<string, FunctionAlarm>> = {
+  IssueFailures: { of: 'issue-pat', metric: logged('IssueFailures'), above: 3, description: 'PATs cannot be issued.' },
+  SlowSearch: { of: 'search-intents', metric: slowest, above: 3_000, periods: 3, description: '1 % of searches take over 3 seconds.' },
+  SnapshotAge: {
+    of: 'snapshot-search-index',
+    metric: logged('SnapshotAgeRuns', { period: Duration.hours(3) }),
+    below: 1,
+    orSilent: true,
+    description: 'The search index has had no current snapshot for three hours, so cold starts of search take longer.',
+  },
+  UsageErrors: { of: 'count-usage', metric: errors, above: 2, description: 'Executions are not being counted.' },
+  UsageAge: {
+    of: 'count-usage',
+    metric: lowest('UsageAge'),
+    above: 600,
+    orSilent: true,
+    description: 'Executions are counted too late, or not at all.',
+  },
+  ReceiptErrors: { of: 'sequence-receipts', metric: errors, above: 2, description: 'Receipts are not being added to the log.' },
+  ReceiptAge: {
+    of: 'sequence-receipts',
+    metric: lowest('ReceiptAge'),
+    above: 300,
+    orSilent: true,
+    description: 'Receipts are not in the log within the promised five minutes.',
+  },
+  DeferredErrors: { of: 'run-deferred-call', metric: errors, above: 2, description: 'Deferred calls do not start, or get no result.' },
+  FeedAge: {
+    of: 'feed-search-collection',
+    metric: lowest('FeedAge', Duration.minutes(30)),
+    above: 1_800,
+    orSilent: true,
+    description: 'Search results are more than half an hour out of date: writing changes to the search collection fails or takes too long.',
+  },
+  FillAge: {
+    of: 'feed-search-collection',
+    metric: lowest('FillAge'),
+    above: 7_200,
+    description: 'The search collection has been filling for two hours; searches do not find every intent yet.',
+  },
 };
+
+/**
+ * The functions whose throttles raise an alarm: those that agents call most, and the one whose result no caller waits for. An alarm can add up at most
+ * ten metrics, and is billed for each. API Gateway answers throttled calls of other functions with 500, which GatewayErrors counts.
+ */
+const throttled = ['search-intents', 'issue-pat', ...executing];
 
 /** The alarms. Each has a row in the runbook in docs/operations.md. */
 export class Alarms extends Construct {
@@ -150,25 +165,19 @@ export class Alarms extends Construct {
       });
     }
 
-    const logged: MetricOf = (metricName, more) => new Metric({ namespace, metricName, ...sum, ...more });
-    measure(accessLog, namespace, { GatewayFailures: ['GatewayFailures', '1', isGatewayFault] });
-    this.watchAnswers(logged);
+    accessLog.addMetricFilter('GatewayFailures', { metricNamespace: namespace, ...gatewayFailures });
+    this.watchAnswers(namespace);
     this.watchConcurrency(functions, settings);
     this.watchCallers(functions, namespace, settings);
-    for (const [name, table] of [['Registry', tables.registry] as const, ['Activity', tables.activity] as const]) {
-      for (const operation of ['Read', 'Write']) {
-        this.add(
-          `${name}${operation}sThrottled`,
-          table.metric(`${operation}ThrottleEvents`, sum),
-          often,
-          'DynamoDB throttles requests: one partition of the table is too hot, or traffic has grown faster than the table can scale.',
-        );
-      }
-    }
+    this.watchTables(tables);
     for (const [name, made] of functions) {
-      measure(made.logGroup, namespace, measures[name] ?? {});
+      for (const [id, options] of Object.entries(filters[name] ?? {}))
+        made.logGroup.addMetricFilter(id, { metricNamespace: namespace, ...options });
       this.watchRollout(name, made);
-      for (const row of functionAlarms[name]?.(made.lambda, logged) ?? []) this.add(...row);
+    }
+    for (const [name, { of, metric, ...row }] of Object.entries(functionAlarms)) {
+      const lambda = functions.get(of)?.lambda;
+      if (lambda) this.add(name, { ...row, metric: metric(namespace, lambda) });
     }
   }
 
@@ -177,46 +186,53 @@ export class Alarms extends Construct {
   }
 
   /** Isolated failures and upstream failures raise no alarm. */
-  private watchAnswers(logged: MetricOf): void {
-    const refused = (code: ErrorCode) => logged('Refusals', { dimensionsMap: { code } });
+  private watchAnswers(namespace: string): void {
+    const refused = (code: ErrorCode) => logged('Refusals', { dimensionsMap: { code } })(namespace);
+    const failures = logged('GatewayFailures')(namespace);
     const more = 'In two consecutive periods of five minutes, more than 10 responses';
-    this.add('ApiErrors', refused('INTERNAL_SERVER_ERROR'), often, `${more} were unexpected errors of the gate.`);
-    this.add('Unavailable', refused('SERVICE_UNAVAILABLE'), often, `${more} reported that the gate cannot reach AWS services.`);
-    this.add(
-      'RefusedTokens',
-      refused('UNAUTHORIZED'),
-      { above: 1_000, periods: 3 },
-      'Many tokens are invalid: somebody is guessing, or a signing key was removed too early.',
-    );
-    this.add('GatewayErrors', logged('GatewayFailures'), often, `${more} came from API Gateway because a function failed.`);
+    this.add('ApiErrors', { metric: refused('INTERNAL_SERVER_ERROR'), ...often, description: `${more} were unexpected errors.` });
+    this.add('Unavailable', { metric: refused('SERVICE_UNAVAILABLE'), ...often, description: `${more} said that AWS fails to answer.` });
+    this.add('GatewayErrors', { metric: failures, ...often, description: `${more} came from API Gateway because a function failed.` });
+    const description = 'Many tokens are invalid: somebody is guessing, or a signing key was removed too early.';
+    this.add('RefusedTokens', { metric: refused('UNAUTHORIZED'), above: 1_000, periods: 3, description });
+  }
+
+  private watchTables({ registry, activity }: Tables): void {
+    const description =
+      'DynamoDB throttles requests: one partition of the table is too hot, or traffic has grown faster than the table can scale.';
+    for (const [name, table] of Object.entries({ Registry: registry, Activity: activity }))
+      for (const operation of ['Read', 'Write'])
+        this.add(`${name}${operation}sThrottled`, { metric: table.metric(`${operation}ThrottleEvents`, sum), ...often, description });
   }
 
   private watchConcurrency(functions: AlarmsProps['functions'], { reservedConcurrency }: Settings): void {
-    this.add(
-      'Throttles',
-      // No dimension: covers all functions of the account, which share its concurrency.
-      new Metric({ namespace: 'AWS/Lambda', metricName: 'Throttles', ...sum }),
-      often,
-      'Lambda throttles invocations: the concurrency of the account, or that reserved for a function, is used up.',
-    );
+    const throttles = throttled.flatMap((name) => functions.get(name)?.lambda.metricThrottles(sum) ?? []);
+    const usingMetrics = Object.fromEntries(throttles.map((metric, at) => [`m${at}`, metric]));
+    this.add('Throttles', {
+      metric: new MathExpression({ expression: 'SUM(FILL(METRICS(), 0))', usingMetrics, period: sum.period }),
+      ...often,
+      description: 'Lambda throttles this gate: the concurrency of the account, or that reserved for a function, is used up.',
+    });
     const alarms = { 'execute-intent': 'ExecuteConcurrency', mcp: 'McpConcurrency', 'run-deferred-call': 'DeferredConcurrency' } as const;
     for (const name of executing) {
       const reserved = reservedConcurrency[name];
       const metric = functions.get(name)?.lambda.metric('ConcurrentExecutions', { ...sum, statistic: Stats.MAXIMUM });
-      if (!metric || reserved === 0) continue;
-      this.add(alarms[name], metric, { above: 0.8 * reserved, periods: 2 }, `${name} uses more than 80 % of its reserved concurrency.`);
+      const description = `${name} uses more than 80 % of its reserved concurrency.`;
+      if (metric && reserved > 0) this.add(alarms[name], { metric, above: 0.8 * reserved, periods: 2, description });
     }
   }
 
   /** Uses Contributor Insights rules, because metric dimensions would be billed per agent and service. */
   private watchCallers(functions: AlarmsProps['functions'], namespace: string, settings: Settings): void {
-    const { alarmCallsPerAgent, alarmCallsPerService } = settings;
-    const bounds: [name: string, key: string, above: number, description: string][] = [
-      ['BusyAgent', '$.agent_id', alarmCallsPerAgent, 'One agent makes more executions a minute than alarmCallsPerAgent.'],
-      ['BusyService', '$.service_id', alarmCallsPerService, 'One service gets more executions a minute than alarmCallsPerService.'],
+    const Filters = [
+      { Match: '$.message', In: ['executed'] },
+      // Blocking the agent ends the alarm.
+      { Match: '$.outcome', NotIn: ['FORBIDDEN'] },
     ];
-    for (const [name, key, above, description] of bounds) {
+    for (const one of ['Agent', 'Service'] as const) {
+      const above = settings[`alarmCallsPer${one}`];
       if (above === 0) continue;
+      const name = `Busy${one}`;
       const ruleName = `${namespace}-${name}`;
       const rule = new CfnInsightRule(this, `${name}Rule`, {
         ruleName,
@@ -225,20 +241,14 @@ export class Alarms extends Construct {
           Schema: { Name: 'CloudWatchLogRule', Version: 1 },
           LogGroupNames: logGroupsOfExecutions(functions),
           LogFormat: 'JSON',
-          Contribution: {
-            Keys: [key],
-            Filters: [
-              { Match: '$.message', In: ['executed'] },
-              // Blocking the agent ends the alarm.
-              { Match: '$.outcome', NotIn: ['FORBIDDEN'] },
-            ],
-          },
+          Contribution: { Keys: [`$.${one.toLowerCase()}_id`], Filters },
           AggregateOn: 'Count',
         }),
       });
       const expression = `INSIGHT_RULE_METRIC('${ruleName}', MaxContributorValue)`;
       const metric = new MathExpression({ expression, period: Duration.minutes(1) });
-      this.add(name, metric, { above, periods: 3 }, description).node.addDependency(rule);
+      const description = `One ${one.toLowerCase()} has more executions a minute than alarmCallsPer${one}.`;
+      this.add(name, { metric, above, periods: 3, description }).node.addDependency(rule);
     }
   }
 
@@ -251,15 +261,14 @@ export class Alarms extends Construct {
       Resource: `${lambda.functionName}:${alias.aliasName}`,
       ExecutedVersion: alias.version.version,
     };
-    this.add(
-      alarm,
-      new Metric({ namespace: 'AWS/Lambda', metricName: 'Errors', dimensionsMap, ...sum, period: Duration.minutes(1) }),
-      { above: 0, periods: 1 },
-      `The new version of ${name} crashes or times out.`,
-    );
+    this.add(alarm, {
+      metric: new Metric({ namespace: 'AWS/Lambda', metricName: 'Errors', dimensionsMap, ...sum, period: Duration.minutes(1) }),
+      above: 0,
+      description: `The new version of ${name} crashes or times out.`,
+    });
   }
 
-  private add(...[name, metric, { above, below, periods, orSilent }, description]: AlarmRow): Alarm {
+  private add(name: string, { metric, above, below, periods = 1, orSilent, description }: AlarmRow): Alarm {
     const alarm = new Alarm(this, name, {
       metric,
       threshold: above ?? below ?? 0,
@@ -283,10 +292,3 @@ export const logGroupsOfExecutions = (functions: AlarmsProps['functions']): stri
   executing.flatMap((name) => functions.get(name)?.logGroup.logGroupName ?? []);
 
 const isPercentile = ({ statistic = '' }: IMetric & { statistic?: string }): boolean => /^p\d/.test(statistic);
-
-function measure(logGroup: LogGroup, metricNamespace: string, values: Measures): void {
-  for (const [id, [metricName, metricValue, filterPattern, dimensions]] of Object.entries(values)) {
-    const measured = { metricName, metricValue, filterPattern, ...(dimensions && { dimensions }) };
-    new MetricFilter(logGroup, id, { logGroup, metricNamespace, ...measured });
-  }
-}

@@ -932,7 +932,7 @@ describe('alarms', () => {
     all('Logs::MetricFilter', synthesis)
       .map(({ MetricTransformations: [transformation], FilterPattern }) => [transformation, FilterPattern])
       .filter(([{ MetricName }]) => MetricName === metric)
-      .map(([{ MetricValue }, pattern]) => [MetricValue, pattern]);
+      .map(([{ MetricValue, DefaultValue }, pattern]) => [MetricValue, pattern, ...(DefaultValue === undefined ? [] : [DefaultValue])]);
 
   test('notify a topic to which only alarms of this account may publish', () => {
     const topics = new Set(all('CloudWatch::Alarm').flatMap(({ AlarmActions, OKActions }) => [...AlarmActions, ...OKActions].map(flatten)));
@@ -1017,10 +1017,50 @@ describe('alarms', () => {
 
   test('fire if a scheduled function stops running', () => {
     expect(alarmOf('SnapshotAge')).toMatchObject({ ComparisonOperator: 'LessThanThreshold', Threshold: 1, Period: 10_800, ...silence });
-    expect(valuesOf('SnapshotAgeRuns')).toEqual([
-      ['1', '{ $.message = "the snapshot of the search index is as new as it should be" }'],
-      ['0', '{ $.type = "platform.report" }'],
-    ]);
+    expect(valuesOf('SnapshotAgeRuns')).toEqual([['1', '{ $.message = "the snapshot of the search index is as new as it should be" }', 0]]);
+  });
+
+  test.each([
+    ['ReceiptAge', 300, 'sequenced receipts'],
+    ['UsageAge', 600, 'counted executions'],
+  ])('fire if work waits for too long or its function stops running: %s', (name, Threshold, message) => {
+    const expected = { Namespace: 'IntentGate', MetricName: name, Statistic: 'Minimum', Period: 300, EvaluationPeriods: 1 };
+    expect(alarmOf(name)).toMatchObject({ ...expected, ...silence, ComparisonOperator: 'GreaterThanThreshold', Threshold });
+    expect(valuesOf(name)).toEqual([['$.oldest_seconds', `{ $.message = "${message}" }`]]);
+  });
+
+  test('of a function exist only with it', () => {
+    const without = synthesize({ receipts: 'off' });
+    for (const name of ['ReceiptAge', 'ReceiptErrors']) expect([name, alarmOf(name, without)]).toEqual([name, undefined]);
+    expect(valuesOf('ReceiptAge', without)).toEqual([]);
+    expect(alarmOf('UsageAge', without)).toBeDefined();
+    for (const name of ['FeedAge', 'FillAge']) expect([name, alarmOf(name)]).toEqual([name, undefined]);
+    expect(alarmOf('SnapshotAge', withCollection)).toBeUndefined();
+  });
+
+  test('add up the throttles of own functions only, at most ten, the limit of CloudWatch', () => {
+    for (const made of [standard, everything]) {
+      const { Metrics, MetricName } = alarmOf('Throttles', made) ?? {};
+      expect(MetricName).toBeUndefined();
+      const [{ Expression, ReturnData }, ...added] = Metrics;
+      expect({ Expression, ReturnData }).toEqual({ Expression: 'SUM(FILL(METRICS(), 0))', ReturnData: true });
+      expect(added.length).toBeLessThanOrEqual(10);
+      expect(added).toEqual(
+        ['search-intents', 'issue-pat', 'execute-intent', 'mcp', 'run-deferred-call'].map((name) => ({
+          Id: expect.stringMatching(/^m\d$/),
+          MetricStat: {
+            Metric: {
+              Namespace: 'AWS/Lambda',
+              MetricName: 'Throttles',
+              Dimensions: [{ Name: 'FunctionName', Value: { Ref: expect.stringMatching(new RegExp(`^${logicalPrefix(name)}Function`)) } }],
+            },
+            Period: 300,
+            Stat: 'Sum',
+          },
+          ReturnData: false,
+        })),
+      );
+    }
   });
 
   test('fire if the feed of a search collection falls behind or is silent, or if its fill does not end', () => {
@@ -1033,9 +1073,8 @@ describe('alarms', () => {
     });
     expect(alarmOf('FillAge', withCollection)).toMatchObject({ MetricName: 'FillAge', Threshold: 7_200, TreatMissingData: 'notBreaching' });
     expect(valuesOf('FeedAge', withCollection)).toEqual([
-      ['$.behind_seconds', '{ $.message = "fed the search collection" }'],
+      ['$.behind_seconds', '{ $.message = "fed the search collection" }', 86_400],
       ['0', '{ $.message = "filled a part of the search collection" }'],
-      ['86400', '{ $.type = "platform.report" }'],
     ]);
     expect(valuesOf('FillAge', withCollection)).toEqual([['$.behind_seconds', '{ $.message = "filled a part of the search collection" }']]);
   });
