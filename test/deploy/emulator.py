@@ -1,7 +1,7 @@
 """Starts the emulator of AWS, and mends what version 1.5.33 does otherwise than AWS.
 
 It replaces a global table whose name CloudFormation has made whenever one of its properties changes; only another key schema or name does. When it creates a REST API from an OpenAPI document, version 1.5.33 leaves out methods called ANY, what mock integrations answer, and
-gateway responses. API Gateway imports all three. It reads the filter of a log subscription as words that a line has to contain.
+gateway responses. API Gateway imports all three. It reads the filter of a log subscription as words that a line has to contain. It refuses alarms on the sum of several metrics.
 """
 
 import json
@@ -11,6 +11,7 @@ import sys
 from ministack.app import main
 from ministack.services import apigateway_v1 as api
 from ministack.services import cloudwatch_logs as logs
+from ministack.services.cloudformation import provisioners
 from ministack.services.cloudformation.provisioners import _RESOURCE_HANDLERS as handlers
 
 ANY_METHOD = "x-amazon-apigateway-any-method"
@@ -55,6 +56,19 @@ def matches_filter(pattern, message):
     return message.startswith("{") and json.loads(message).get(name) == value
 
 
+record_alarm = provisioners._cw_metric_alarm_record
+
+
+def record_alarm_on_first(name, props):
+    """An alarm on several metrics watches the first of them."""
+    stats = [metric["MetricStat"] for metric in props.get("Metrics", []) if "MetricStat" in metric]
+    if not stats:
+        return record_alarm(name, props)
+    first = {**stats[0]["Metric"], "Period": stats[0]["Period"], "Statistic": stats[0]["Stat"]}
+    return record_alarm(name, {**props, **first, "Metrics": None})
+
+
+provisioners._cw_metric_alarm_record = record_alarm_on_first
 logs._subscription_pattern_matches = matches_filter
 global_tables["update"] = update_in_place
 api._OPENAPI_HTTP_METHODS.add(ANY_METHOD)
