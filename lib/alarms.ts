@@ -95,6 +95,9 @@ const logged = (metricName: string, more: Partial<MetricProps> = {}) => {
   return (namespace: string) => new Metric({ namespace, metricName, ...sum, ...more });
 };
 const lowest = (metricName: string, period = sum.period) => logged(metricName, { statistic: Stats.MINIMUM, period });
+/** Fires if the oldest work was older than `above` seconds after every run of a period, or if nothing ran. */
+const late = (of: string, metricName: string, above: number, period = sum.period) =>
+  ({ of, metric: lowest(metricName, period), above, orSilent: true }) as const;
 const errors: FunctionAlarm['metric'] = (_, lambda) => lambda.metricErrors(sum);
 const slowest: FunctionAlarm['metric'] = (_, lambda) => lambda.metricDuration({ ...sum, statistic: Stats.percentile(99) });
 
@@ -110,27 +113,15 @@ const functionAlarms: Readonly<Record<string, FunctionAlarm>> = {
     description: 'The search index has had no current snapshot for three hours, so cold starts of search take longer.',
   },
   UsageErrors: { of: 'count-usage', metric: errors, above: 2, description: 'Executions are not being counted.' },
-  UsageAge: {
-    of: 'count-usage',
-    metric: lowest('UsageAge'),
-    above: 600,
-    orSilent: true,
-    description: 'Executions are counted too late, or not at all.',
-  },
+  UsageAge: { ...late('count-usage', 'UsageAge', 600), description: 'Executions are counted too late, or not at all.' },
   ReceiptErrors: { of: 'sequence-receipts', metric: errors, above: 2, description: 'Receipts are not being added to the log.' },
   ReceiptAge: {
-    of: 'sequence-receipts',
-    metric: lowest('ReceiptAge'),
-    above: 300,
-    orSilent: true,
-    description: 'Receipts are not in the log within the promised five minutes.',
+    ...late('sequence-receipts', 'ReceiptAge', 300),
+    description: 'Receipts reach the log later than promised, or not at all.',
   },
   DeferredErrors: { of: 'run-deferred-call', metric: errors, above: 2, description: 'Deferred calls do not start, or get no result.' },
   FeedAge: {
-    of: 'feed-search-collection',
-    metric: lowest('FeedAge', Duration.minutes(30)),
-    above: 1_800,
-    orSilent: true,
+    ...late('feed-search-collection', 'FeedAge', 1_800, Duration.minutes(30)),
     description: 'Search results are more than half an hour out of date: writing changes to the search collection fails or takes too long.',
   },
   FillAge: {
