@@ -135,6 +135,7 @@ const accessLine = JSON.stringify({
   duration_ms: '$context.responseLatency',
   // Strings, because they are "-" if no function ran.
   integration_ms: '$context.integrationLatency',
-  integration_status: '$context.integration.status',
+  // Lambda's own status, such as 413 or 429, not the function's
+  integration_status: '$context.integrationStatus',
   refusal: '$context.error.responseType',
 }).replaceAll(/"(\$context\.(?:requestTimeEpoch|status|responseLength|responseLatency))"/g, '$1');
