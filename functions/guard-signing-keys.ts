@@ -3,13 +3,15 @@ import * as z from 'zod';
 import { findAccountObjection } from './core/deployment/account-limits.ts';
 import { findObjection } from './core/deployment/change-objection.ts';
 import { idOf } from './core/deployment/guarded-settings.ts';
+import { readEnvironment } from './core/environment.ts';
 
-const accountNeeds = z.object({ ReservedConcurrency: z.coerce.number().default(0), ManageApiLogRole: z.string().default('true') });
+const accountNeeds = z.object({ ManageApiLogRole: z.string().default('true') });
 
 async function decide(event: CloudFormationCustomResourceEvent, id: string): Promise<string | undefined> {
   if (event.RequestType === 'Create') {
-    const { ReservedConcurrency, ManageApiLogRole } = accountNeeds.parse(event.ResourceProperties);
-    return findAccountObjection({ reservedConcurrency: ReservedConcurrency, managesApiLogRole: ManageApiLogRole === 'true' });
+    const { ManageApiLogRole } = accountNeeds.parse(event.ResourceProperties);
+    const { reservedConcurrency = '0' } = readEnvironment([], ['reservedConcurrency']);
+    return findAccountObjection({ reservedConcurrency: Number(reservedConcurrency), managesApiLogRole: ManageApiLogRole === 'true' });
   }
   const isUnchanged = event.RequestType === 'Update' && event.PhysicalResourceId === id;
   return isUnchanged ? undefined : findObjection(event);

@@ -2,7 +2,7 @@ import { variables } from '../functions/core/environment.ts';
 import type { Needs } from './endpoints/needs.ts';
 import type { Endpoint } from './endpoints.ts';
 import type { Resources } from './permissions.ts';
-import type { Settings } from './settings.ts';
+import { type Settings, totalReserved } from './settings.ts';
 import { version } from './version.ts';
 
 /**
@@ -33,6 +33,8 @@ export function environmentOf(
     ...(needs.kms && { [variables.signingKeys]: made.signingKeys.map(({ keyArn }) => keyArn).join(',') }),
     ...(needs.callKey && { [variables.callKey]: made.callKey.keyArn }),
     ...(needs.policy && settings.billing && { [variables.billing]: JSON.stringify(settings.billing) }),
+    // Not a property of the guard's resource: a change would run the guard, for which an account without free concurrency has no room.
+    ...(needs.accountLimits && { [variables.reservedConcurrency]: String(totalReserved(settings.reservedConcurrency)) }),
     ...(needs.snapshots && snapshots && { [variables.snapshotBucket]: snapshots.bucketName }),
     ...(needs.receipts && made.receipts && receiptEnvironment(needs.receipts, settings, made.receipts)),
     ...(needs.collection && collection && { [variables.searchCollection]: collection.endpoint }),

@@ -37,7 +37,7 @@ import { readTryPolicy } from './policy.ts';
 import { type Build, writeFunctions } from './prepared-files.ts';
 import { createReceiptResources } from './receipts.ts';
 import { SearchCollection } from './search-collection.ts';
-import { type Settings, totalReserved } from './settings.ts';
+import type { Settings } from './settings.ts';
 import { allowCallKey, allowSigning, createCallKey, createSigningKeys } from './signing-keys.ts';
 import { createSnapshotBucket, indexSize } from './snapshots.ts';
 import { createTables, type Tables } from './tables.ts';
@@ -193,7 +193,7 @@ export class Gate extends Construct {
 
   /** A resource that succeeds if the guard function approves the deployment. */
   private requestApproval(guard: EndpointFunction): CustomResource {
-    const { signingKeys, voidPats, adopt, reservedConcurrency, manageApiLogRole } = this.settings;
+    const { signingKeys, voidPats, adopt, manageApiLogRole } = this.settings;
     return new CustomResource(this, 'SigningKeyGuard', {
       resourceType: 'Custom::SigningKeyGuard',
       serviceToken: guard.lambda.functionArn,
@@ -201,7 +201,6 @@ export class Gate extends Construct {
       properties: {
         SigningKeys: signingKeys,
         VoidPats: String(voidPats),
-        ReservedConcurrency: String(totalReserved(reservedConcurrency)),
         ManageApiLogRole: String(manageApiLogRole),
         ...(adopt && { Adopt: adopt }),
       },

@@ -20,7 +20,7 @@ export const variables = {
   signingKeys: 'SIGNING_KEY_IDS',
   /** KMS key id or ARN of the key from which the keys that sign calls are derived */
   callKey: 'CALL_KEY_ID',
-  /** reserved concurrency of this function, if it has one */
+  /** reserved concurrency of this function, if it has one; of all functions together, for the guard of deployments */
   reservedConcurrency: 'RESERVED_CONCURRENCY',
   /** lifetime of a PAT, in seconds */
   patLifeSeconds: 'PAT_LIFE_SECONDS',

@@ -122,16 +122,17 @@ describe('the creation of a stack', () => {
     Object.assign(process.env, { AWS_ENDPOINT_URL: endpoint, AWS_REGION: 'eu-west-1', AWS_ACCESS_KEY_ID: 'a', AWS_SECRET_ACCESS_KEY: 'b' });
   });
   afterAll(() => {
-    for (const name of ['AWS_ENDPOINT_URL', 'AWS_REGION', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY']) delete process.env[name];
+    for (const name of ['AWS_ENDPOINT_URL', 'AWS_REGION', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'RESERVED_CONCURRENCY'])
+      delete process.env[name];
     return close(account);
   });
 
   const creation = (reserved: number, managesRole: boolean) => ({
+    reserved,
     RequestType: 'Create',
     ResourceProperties: {
       SigningKeys: ['first'],
       VoidPats: 'false',
-      ReservedConcurrency: String(reserved),
       ManageApiLogRole: String(managesRole),
     },
   });
@@ -158,8 +159,9 @@ describe('the creation of a stack', () => {
       limits(10),
       { Status: 'SUCCESS' },
     ],
-  ])('%j in an account with %j', async (event, state, told) => {
+  ])('%j in an account with %j', async ({ reserved, ...event }, state, told) => {
     answers = state;
+    process.env.RESERVED_CONCURRENCY = String(reserved);
     expect(await answerTo(event)).toEqual({ ...told, ...ids, PhysicalResourceId: anyId });
   });
 });
