@@ -16,6 +16,7 @@ import {
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
+import type { Network } from './network.ts';
 import type { Settings } from './settings.ts';
 
 export interface EndpointFunctionProps {
@@ -30,6 +31,7 @@ export interface EndpointFunctionProps {
   isQuiet?: true;
   /** temporary storage; Lambda's default is 512 MB */
   storageMb?: number;
+  network?: Network | undefined;
   environment: Record<string, string>;
   settings: Settings;
 }
@@ -84,7 +86,9 @@ export class EndpointFunction extends Construct {
       systemLogLevelV2: isQuiet ? SystemLogLevel.WARN : SystemLogLevel.INFO,
       applicationLogLevelV2: ApplicationLogLevel.INFO,
       tracing: isTraced ? Tracing.ACTIVE : Tracing.DISABLED,
+      ...props.network?.placement,
     });
+    props.network?.connect(this);
     this.resource = this.lambda.node.defaultChild as CfnFunction;
     const traces = 'X-Ray does not support permissions on resources; only the two actions that write traces are granted.';
     acknowledge(this.role, { 'AwsSolutions-IAM5[Resource::*]': traces, 'Serverless-LambdaStarPermissions': traces });

@@ -3,6 +3,7 @@ import { CfnRule, CustomResource, Duration, Fn, Stack, Stage } from 'aws-cdk-lib
 import type { SpecRestApi } from 'aws-cdk-lib/aws-apigateway';
 import type { Dashboard } from 'aws-cdk-lib/aws-cloudwatch';
 import type { IUserPool } from 'aws-cdk-lib/aws-cognito';
+import type { Connections, IConnectable } from 'aws-cdk-lib/aws-ec2';
 import { type EventPattern, Rule, type RuleProps, Schedule } from 'aws-cdk-lib/aws-events';
 import { LambdaFunction as LambdaTarget } from 'aws-cdk-lib/aws-events-targets';
 import { type IManagedPolicy, type IRole, PermissionsBoundary } from 'aws-cdk-lib/aws-iam';
@@ -31,7 +32,7 @@ import { environmentOf } from './environment.ts';
 import { aliasNameOf, GradualDeployment, gradualFunctions } from './gradual-deployment.ts';
 import { passLogLines } from './log-lines.ts';
 import type { GateNames } from './names.ts';
-import { createNetwork, place } from './network.ts';
+import { Network } from './network.ts';
 import { grantNeeds, type Resources } from './permissions.ts';
 import { readTryPolicy } from './policy.ts';
 import { type Build, writeFunctions } from './prepared-files.ts';
@@ -61,7 +62,7 @@ export interface GateProps {
 }
 
 /** The whole gate: an API with one Lambda function per row of the endpoint table. */
-export class Gate extends Construct {
+export class Gate extends Construct implements IConnectable {
   readonly api: SpecRestApi;
   readonly url: string;
   readonly tables: Tables;
@@ -74,11 +75,13 @@ export class Gate extends Construct {
   readonly dashboard: Dashboard;
   readonly signers: readonly IRole[];
   private readonly settings: Settings;
+  private readonly network: Network | undefined;
   private readonly rules: Rule[] = [];
 
   constructor(scope: Construct, id: string, { settings, policy, build, names, given = {} }: GateProps) {
     super(scope, id);
     this.settings = settings;
+    this.network = settings.vpc && new Network(this, 'Network', settings.vpc, settings);
     const { name, slug } = names;
 
     const dataKey = useDataKey(this, settings, given.encryptionKey);
@@ -117,6 +120,15 @@ export class Gate extends Construct {
     this.signers = this.rows.endpoints.flatMap((row) => (row.needs.kms?.includes('sign') ? (functions.get(row.name)?.role ?? []) : []));
   }
 
+  /**
+   * The security groups of the functions that call intents.
+   * @throws TypeError without the setting `vpc`
+   */
+  get connections(): Connections {
+    if (!this.network) throw new TypeError('connections: only a gate with vpc has security groups');
+    return this.network.connections;
+  }
+
   /** Applies the boundary to every role, including that of the CDK function that empties buckets, which is outside this construct. */
   private applyBoundary(boundary: IManagedPolicy): void {
     const emptying = Stack.of(this).node.tryFindChild('Custom::S3AutoDeleteObjectsCustomResourceProvider');
@@ -141,7 +153,6 @@ export class Gate extends Construct {
   ): Map<string, EndpointFunction> {
     const { settings } = this;
     const { receipts } = resources;
-    const network = createNetwork(this, settings);
     const functions = new Map<string, EndpointFunction>();
     const create = (row: Endpoint | BackgroundFunction, credential: Endpoint['credential']) => {
       const reserved = isReserved(row.name) ? settings.reservedConcurrency[row.name] : 0;
@@ -155,9 +166,9 @@ export class Gate extends Construct {
         settings,
         ...(row.needs.snapshots && indexSize(settings, row.memoryMb)),
         reservedConcurrency: reserved,
+        network: row.needs.egress === 'intents' ? this.network : undefined,
       });
       grantNeeds(made, row.needs, { ...resources, functions });
-      if (network && row.needs.egress === 'intents') place(made, network);
       if (settings.gradualDeployment && gradualFunctions[row.name]) made.publish(aliasName);
       if (row.needs.kms?.includes('sign')) allowSigning(resources.signingKeys, made.role);
       if (row.needs.callKey) allowCallKey(resources.callKey, made.role);

@@ -1,61 +1,84 @@
-import { Stack } from 'aws-cdk-lib';
-import { CfnSecurityGroup } from 'aws-cdk-lib/aws-ec2';
-import { Effect, PolicyStatement } from 'aws-cdk-lib/aws-iam';
-import type { Construct } from 'constructs';
+import { Annotations } from 'aws-cdk-lib';
+import { Connections, type IConnectable, Peer, Port, SecurityGroup, Subnet, Vpc } from 'aws-cdk-lib/aws-ec2';
+import { Effect, Policy, PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import type { FunctionOptions } from 'aws-cdk-lib/aws-lambda';
+import { Construct } from 'constructs';
 import { targetOf } from '../functions/core/relay/egress.ts';
 import { acknowledge } from './acknowledge.ts';
 import type { EndpointFunction } from './endpoint-function.ts';
 import type { Settings } from './settings.ts';
 
-/** The network of functions that call intents (setting `vpc`). */
-export interface Network {
-  subnetIds: string[];
-  securityGroupIds: string[];
-}
+const interfaceActions = [
+  'ec2:CreateNetworkInterface',
+  'ec2:DescribeNetworkInterfaces',
+  'ec2:DescribeSubnets',
+  'ec2:DeleteNetworkInterface',
+  'ec2:AssignPrivateIpAddresses',
+  'ec2:UnassignPrivateIpAddresses',
+];
 
-/** Its security group allows outbound traffic to intents and AWS, and no inbound. Security groups do not filter queries to Amazon's DNS. */
-export function createNetwork(scope: Construct, { vpc, egressPorts, privateOrigins }: Settings): Network | undefined {
-  if (!vpc) return undefined;
-  const { vpcId = '', subnetIds, securityGroupIds } = vpc;
-  if (securityGroupIds) return { subnetIds, securityGroupIds };
-  const ports = new Set([...egressPorts, ...privateOrigins.map((origin) => targetOf(new URL(origin)).port)]);
-  const group = new CfnSecurityGroup(scope, 'Egress', {
-    vpcId,
-    groupDescription: 'Intent Gate: functions that call intents',
-    securityGroupEgress: [...ports].map((port) => ({
-      cidrIp: '0.0.0.0/0',
-      ipProtocol: 'tcp',
-      fromPort: port,
-      toPort: port,
-      description: 'Intents, and services of AWS',
-    })),
-  });
-  return { subnetIds, securityGroupIds: [group.attrGroupId] };
-}
+/**
+ * The network of functions that call intents (setting `vpc`). The security group that it creates allows outbound traffic to intents and AWS, and no
+ * inbound. Security groups do not filter queries to Amazon's DNS.
+ */
+export class Network extends Construct implements IConnectable {
+  readonly connections: Connections;
+  readonly placement: Pick<FunctionOptions, 'vpc' | 'vpcSubnets' | 'securityGroups'>;
+  private readonly permissions: Policy;
 
-/** Places a function in the network. Only Lambda itself, not the function's code, may use the role's network permissions. */
-export function place({ resource, role, permissions }: EndpointFunction, { subnetIds, securityGroupIds }: Network): void {
-  resource.vpcConfig = { subnetIds, securityGroupIds };
-  const arnOf = (kind: string, id: string) => Stack.of(role).formatArn({ service: 'ec2', resource: kind, resourceName: id });
-  const interfaces = arnOf('network-interface', '*');
-  permissions.addStatements(
-    new PolicyStatement({ actions: ['ec2:DescribeNetworkInterfaces', 'ec2:DescribeSubnets'], resources: ['*'] }),
-    new PolicyStatement({
-      actions: ['ec2:CreateNetworkInterface'],
-      resources: [interfaces, ...subnetIds.map((id) => arnOf('subnet', id)), ...securityGroupIds.map((id) => arnOf('security-group', id))],
-    }),
-    new PolicyStatement({
-      actions: ['ec2:DeleteNetworkInterface', 'ec2:AssignPrivateIpAddresses', 'ec2:UnassignPrivateIpAddresses'],
-      resources: [interfaces],
-    }),
-    new PolicyStatement({
-      effect: Effect.DENY,
-      actions: ['ec2:*'],
-      resources: ['*'],
-      conditions: { Null: { 'lambda:SourceFunctionArn': 'false' } },
-    }),
-  );
-  const reason = 'Lambda chooses the network interfaces; the function itself is denied all of EC2.';
-  const named = 'arn:<AWS::Partition>:ec2:<AWS::Region>:<AWS::AccountId>:network-interface/*';
-  acknowledge(role, { 'AwsSolutions-IAM5[Resource::*]': reason, [`AwsSolutions-IAM5[Resource::${named}]`]: reason });
+  constructor(scope: Construct, id: string, vpc: NonNullable<Settings['vpc']>, { egressPorts, privateOrigins }: Settings) {
+    super(scope, id);
+    const { vpcId = '', subnetIds, securityGroupIds } = vpc;
+    // The import needs a zone, but nothing here depends on it.
+    const network = Vpc.fromVpcAttributes(this, 'Vpc', { vpcId, availabilityZones: [''] });
+    this.permissions = this.createPermissions();
+    const createGroup = () => {
+      const group = new SecurityGroup(this, 'Egress', {
+        vpc: network,
+        description: 'Intent Gate: functions that call intents',
+        allowAllOutbound: false,
+      });
+      const ports = new Set([...egressPorts, ...privateOrigins.map((origin) => targetOf(new URL(origin)).port)]);
+      for (const port of ports) group.addEgressRule(Peer.anyIpv4(), Port.tcp(port), 'Intents, and services of AWS');
+      // The group can be deleted once its interfaces are, so until then Lambda keeps the permission to delete them.
+      group.node.addDependency(this.permissions);
+      return group;
+    };
+    const securityGroups = securityGroupIds?.map((one, at) => SecurityGroup.fromSecurityGroupId(this, `Group${at}`, one)) ?? [
+      createGroup(),
+    ];
+    const subnets = subnetIds.map((one, at) => Subnet.fromSubnetId(this, `Subnet${at}`, one));
+    Annotations.of(this).acknowledgeWarning('@aws-cdk/aws-ec2:noSubnetRouteTableId', 'Nothing here depends on route tables.');
+    this.connections = new Connections({ securityGroups });
+    this.placement = { vpc: network, vpcSubnets: { subnets }, securityGroups };
+  }
+
+  /** Lets Lambda connect a function that was created with the `placement`. */
+  connect({ lambda, role }: EndpointFunction): void {
+    this.permissions.attachToRole(role);
+    lambda.node.addDependency(this.permissions);
+  }
+
+  /**
+   * Only Lambda itself, not the code of functions, may use the roles' network permissions. They name no interfaces, because Lambda checks them before
+   * there are any. They are a resource of their own: CloudFormation deletes it after it has taken the functions out of the network, but would take
+   * permissions inside the roles away before, and Lambda could not delete the interfaces.
+   */
+  private createPermissions(): Policy {
+    const permissions = new Policy(this, 'Interfaces', {
+      statements: [
+        new PolicyStatement({ actions: interfaceActions, resources: ['*'] }),
+        new PolicyStatement({
+          effect: Effect.DENY,
+          actions: ['ec2:*'],
+          resources: ['*'],
+          conditions: { Null: { 'lambda:SourceFunctionArn': 'false' } },
+        }),
+      ],
+    });
+    acknowledge(permissions, {
+      'AwsSolutions-IAM5[Resource::*]': 'Lambda chooses the network interfaces; the function itself is denied all of EC2.',
+    });
+    return permissions;
+  }
 }

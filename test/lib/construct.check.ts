@@ -43,7 +43,11 @@ const physicalName = /^(Alarm|Alias|Bucket|Dashboard|Function|LogGroup|ManagedPo
 const namesIn = ({ Resources }: Template): string[] =>
   Object.values(Resources).flatMap(({ Type, Properties }) =>
     Object.entries(Properties)
-      .filter(([key, value]) => physicalName.test(key) && !/^{"(Ref|Fn::GetAtt)"/.test(JSON.stringify(value)))
+      .filter(
+        ([key, value]) =>
+          (physicalName.test(key) || (Type === 'AWS::ApiGateway::RestApi' && key === 'Name')) &&
+          !/^{"(Ref|Fn::GetAtt)"/.test(JSON.stringify(value)),
+      )
       .map(([key, value]) => `${Type} ${key} ${JSON.stringify(value)}`),
   );
 
@@ -78,6 +82,7 @@ describe('the app in docs/operations.md', () => {
     expect(orders).toEqual(
       expect.arrayContaining([
         expect.stringMatching(/^AWS::KMS::Alias AliasName "alias\/Orders-Gate-[0-9a-f]{12}\/first"$/),
+        expect.stringMatching(/^AWS::ApiGateway::RestApi Name "Orders-Gate-[0-9a-f]{12}"$/),
         expect.stringMatching(/^AWS::CloudWatch::Dashboard DashboardName .*Orders-Gate-[0-9a-f]{12}-/),
         expect.stringMatching(/^intent-gate\/[0-9a-f]{12}\/services\/$/),
         expect.stringMatching(/^Orders-Gate-[0-9a-f]{12}$/),
@@ -184,4 +189,54 @@ test('a gate uses the constructs of the app, refuses mistakes, and warns of poli
   expect(warnings).toContainEqual(
     expect.objectContaining({ type: 'aws:cdk:warning', data: expect.stringContaining('all-but-one.json: /permission/1 allows nothing') }),
   );
+});
+
+/** An app with a database in its network, which lets gates in. */
+const networked = `
+import { App, Stack } from 'aws-cdk-lib';
+import { Port, SecurityGroup, Vpc } from 'aws-cdk-lib/aws-ec2';
+import { IntentGate } from 'intent-gate-cdk';
+
+const app = new App();
+const shared = new Stack(app, 'SharedNetwork');
+const vpc = new Vpc(shared, 'Network');
+const database = new SecurityGroup(shared, 'Database', { vpc });
+const own = new SecurityGroup(shared, 'Own', { vpc, allowAllOutbound: false });
+const gateIn = (stack, props) => new IntentGate(stack, 'Gate', { policy: 'policy.json', stage: 'test', retainData: false, ...props });
+gateIn(new Stack(app, 'Created'), { vpc }).connections.allowTo(database, Port.tcp(5432));
+gateIn(new Stack(app, 'Given'), { vpc, securityGroups: [own] }).connections.allowTo(database, Port.tcp(5433));
+const together = new Stack(app, 'Together');
+const beside = new SecurityGroup(together, 'Database', { vpc, allowAllOutbound: false });
+const neighbour = gateIn(together, { vpc });
+beside.connections.allowFrom(neighbour, Port.tcp(5434));
+neighbour.functions.get('execute-intent').lambda.connections.allowTo(beside, Port.tcp(5435));
+const bare = gateIn(new Stack(app, 'Bare'), {});
+let message;
+try { message = database.connections.allowFrom(bare, Port.tcp(1)) ?? 'accepted'; } catch (error) { message = error.message; }
+app.synth();
+console.log(JSON.stringify({ message }));
+`;
+
+test('an app lets gates into a database in its network, and learns if a gate is in none', async () => {
+  await writeFile(join(folder, 'networked.js'), networked);
+  const { message } = JSON.parse((await runApp('networked.js')).stdout);
+  expect(message).toBe('connections: only a gate with vpc has security groups');
+  /** The ports at which a template lets something into the database, and at which it lets something out. */
+  const portsIn = async (stack: string) => {
+    const template = await readTemplate(stack);
+    const egress = ofType(template, 'AWS::EC2::SecurityGroup').flatMap(({ SecurityGroupEgress }) => SecurityGroupEgress);
+    return {
+      ingress: ofType(template, 'AWS::EC2::SecurityGroupIngress').map(({ GroupId, ToPort, SourceSecurityGroupId }) => [
+        JSON.stringify(GroupId).includes('Database'),
+        ToPort,
+        JSON.stringify(SourceSecurityGroupId).replace(/^.*?(GateNetwork|Own).*$/, '$1'),
+      ]),
+      egress: [...egress, ...ofType(template, 'AWS::EC2::SecurityGroupEgress')].map(({ ToPort }) => ToPort),
+    };
+  };
+  expect(await portsIn('Created')).toEqual({ ingress: [[true, 5432, 'GateNetwork']], egress: [443, 5432] });
+  expect(await portsIn('Given')).toEqual({ ingress: [[true, 5433, 'Own']], egress: [] });
+  const { ingress, egress } = await portsIn('Together');
+  expect(ingress).toEqual([5434, 5435].map((port) => [true, port, 'GateNetwork']));
+  expect(egress).toEqual(expect.arrayContaining([443, 5434, 5435]));
 });
