@@ -8,7 +8,7 @@ import type { Settings } from './settings.ts';
 
 const uses = ['kms:Encrypt', 'kms:Decrypt', 'kms:ReEncrypt*', 'kms:GenerateDataKey*', 'kms:DescribeKey', 'kms:CreateGrant'];
 
-/** Lets AWS services use the key for the gate. As with AWS-owned keys, access to a table or bucket includes use of its key. */
+/** Lets AWS services use the key for the gate. As with the keys of these services, access to a table or bucket includes use of its key. */
 function usesOf(scope: Construct): PolicyStatement[] {
   const { account, region, partition } = Stack.of(scope);
   const through = ['dynamodb', 's3'].map((service) => `${service}.${region}.amazonaws.com`);
@@ -31,7 +31,8 @@ function usesOf(scope: Construct): PolicyStatement[] {
 }
 
 /**
- * The key that encrypts tables, snapshots and logs, given or created with the setting `customerManagedKey`. Without it AWS-owned keys are used.
+ * The key that encrypts tables, snapshots and logs, given or created with the setting `customerManagedKey`. Without it,
+ * tables and logs use AWS-owned keys and buckets keys of S3, none of which cost anything or need permissions.
  * @param given - its policy gets the necessary statements; the policy of an imported key must have them already
  */
 export function useDataKey(scope: Construct, settings: Settings, given?: IKey): IKey | undefined {

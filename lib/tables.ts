@@ -28,11 +28,11 @@ const createTable = (scope: Construct, id: string, settings: Settings, key?: IKe
     billing: Billing.onDemand(),
     timeToLiveAttribute: 'expires_at',
     pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
-    encryption: TableEncryptionV2.awsManagedKey(),
+    encryption: key ? TableEncryptionV2.awsManagedKey() : TableEncryptionV2.dynamoOwnedKey(),
     deletionProtection: isProtected(settings),
     removalPolicy: removalPolicyOf(settings),
   });
-  // The construct would need a fixed region for a customer managed key.
+  // The construct would need a fixed region for a customer managed key, which replaces the AWS managed key.
   const resource = table.node.defaultChild as CfnGlobalTable;
   if (key) resource.addPropertyOverride('Replicas.0.SSESpecification.KMSMasterKeyId', key.keyArn);
   return table;
