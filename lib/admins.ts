@@ -144,6 +144,8 @@ export class Admins extends Construct {
     return owners.map(({ id, scope }) =>
       this.addClient(id, {
         generateSecret: true,
+        // if none is named, Cognito also allows sign-ins of people
+        authFlows: { userSrp: false },
         oAuth: { flows: { clientCredentials: true }, scopes: [OAuthScope.resourceServer(server, scope)] },
       }),
     );
