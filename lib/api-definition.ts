@@ -49,9 +49,10 @@ interface Invocation {
  * The REST API in API Gateway's import format, OpenAPI 3.0 with extensions: the endpoints' paths and methods, and the gateway responses in the
  * gate's error format.
  * @param invocationOf - how to invoke the function of the named endpoint
+ * @param title - also the API's name
  */
-export function defineApi(routes: readonly Route[], invocationOf: (name: string) => Invocation, settings: Settings) {
-  const { stage, corsOrigins, publicBaseUrl, signIn } = settings;
+export function defineApi(routes: readonly Route[], invocationOf: (name: string) => Invocation, settings: Settings, title: string) {
+  const { stage, corsOrigins, domain, publicBaseUrl, signIn } = settings;
   const say = (status: number, body: string, more: Record<string, string> = {}): Method =>
     mock(status, { ...headerExpressions(settings), ...more }, { accepts: mediaTypes, body });
   const refuse = (answer: GatewayAnswer, more?: Record<string, string>): Method =>
@@ -86,7 +87,11 @@ export function defineApi(routes: readonly Route[], invocationOf: (name: string)
   for (const path of ['/', ...Object.keys(paths).flatMap(parentsOf), '/{proxy+}']) paths[path] ??= { [anyMethod]: refuse(noPath) };
   return {
     openapi: '3.0.1',
-    info: { title: `Intent Gate (${stage})`, description: 'Lets agents find, get authorised for, and run intents', version: '1' },
+    info: { title, description: 'Lets agents find, get authorised for, and run intents', version: '1' },
+    // As a property of the API beside its definition it might not count.
+    ...(domain && {
+      servers: [{ url: `https://${domain.name}`, 'x-amazon-apigateway-endpoint-configuration': { disableExecuteApiEndpoint: true } }],
+    }),
     paths,
     ...(signIn && { components: { securitySchemes: { [tokenScheme]: requireToken(invocationOf(tokenAuthorizer)) } } }),
     // Receipt log tiles are binary whatever the client's Accept header says. Functions decode requests and mark binary responses.
@@ -125,7 +130,7 @@ const allTypes = '*/*';
 const anyMethod = 'x-amazon-apigateway-any-method';
 
 /** Every GET method also serves HEAD (RFC 9110 section 9.3.2). */
-const answeredTo = (method: Endpoint['method']): string[] => (method === 'GET' ? ['GET', 'HEAD'] : [method]);
+export const answeredTo = (method: Endpoint['method']): string[] => (method === 'GET' ? ['GET', 'HEAD'] : [method]);
 
 /** `/a/b/c` has the parents `/a` and `/a/b`. */
 const parentsOf = (path: string): string[] => {

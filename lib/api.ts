@@ -12,11 +12,12 @@ import { PolicyDocument, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
-import { defineApi, type Route } from './api-definition.ts';
-import { addRecords, domainOptions } from './domain.ts';
+import { answeredTo, defineApi, type Route } from './api-definition.ts';
+import { addRecord, domainOptions } from './domain.ts';
 import type { EndpointFunction } from './endpoint-function.ts';
 import { endpointsWith, hasFunction, pathsOf, tokenAuthorizer } from './endpoints.ts';
 import { protect } from './firewall.ts';
+import { aliasReasons, invocableArns } from './gradual-deployment.ts';
 import type { Settings } from './settings.ts';
 
 const minCompressionBytes = 1_024;
@@ -36,28 +37,30 @@ export class Api extends Construct {
     this.settings = settings;
     this.routes = listRoutes(settings);
     this.accessLog = new LogGroup(this, 'AccessLog', { retention: settings.logRetentionDays, removalPolicy: RemovalPolicy.DESTROY });
-    this.rest = this.createRestApi(functions);
-    if (settings.domain) addRecords(this, settings.domain, this.rest);
+    this.rest = this.createRestApi(functions, gateName);
+    if (settings.domain) addRecord(this, settings.domain, this.rest);
     if (settings.waf) protect(this, this.rest.deploymentStage, settings, gateName);
   }
 
-  private createRestApi(functions: ReadonlyMap<string, EndpointFunction>): SpecRestApi {
-    const { stage, domain, manageApiLogRole, signIn } = this.settings;
+  private createRestApi(functions: ReadonlyMap<string, EndpointFunction>, gateName: string): SpecRestApi {
+    const { domain, manageApiLogRole, signIn } = this.settings;
     const { partition, region } = Stack.of(this);
-    const arnOf = (name: string) => {
+    const functionOf = (name: string) => {
       const made = functions.get(name);
       if (!made) throw new TypeError(`there is no function for the endpoint ${name}`);
-      return made.invokedArn;
+      return made;
     };
-    const names = [...this.routes.filter(hasFunction).map(({ name }) => name), ...(signIn ? [tokenAuthorizer] : [])];
-    const invoker = this.createInvoker(new Set(names.map(arnOf)));
+    const names = new Set([...this.routes.filter(hasFunction).map(({ name }) => name), ...(signIn ? [tokenAuthorizer] : [])]);
+    const invoker = this.createInvoker([...names].flatMap((name) => invocableArns(name, functionOf(name))));
+    acknowledge(invoker, aliasReasons(functions));
     const invocationOf = (name: string) => ({
-      uri: `arn:${partition}:apigateway:${region}:lambda:path/2015-03-31/functions/${arnOf(name)}/invocations`,
+      uri: `arn:${partition}:apigateway:${region}:lambda:path/2015-03-31/functions/${functionOf(name).invokedArn}/invocations`,
       credentials: invoker.roleArn,
     });
     const rest = new SpecRestApi(this, 'Rest', {
-      restApiName: `Intent Gate (${stage})`,
-      apiDefinition: ApiDefinition.fromInline(defineApi(this.routes, invocationOf, this.settings)),
+      // metrics of APIs of the same name are added up
+      restApiName: gateName,
+      apiDefinition: ApiDefinition.fromInline(defineApi(this.routes, invocationOf, this.settings, gateName)),
       endpointTypes: [EndpointType.REGIONAL],
       minCompressionSize: Size.bytes(minCompressionBytes),
       ...(domain && { domainName: domainOptions(this, domain), disableExecuteApiEndpoint: true }),
@@ -81,12 +84,12 @@ export class Api extends Construct {
     return rest;
   }
 
-  /** The role that invokes functions. A permission per function would take a stack with all settings over 500 resources. */
-  private createInvoker(functionArns: ReadonlySet<string>): Role {
-    const statement = new PolicyStatement({
-      actions: ['lambda:InvokeFunction'],
-      resources: [...functionArns],
-    });
+  /**
+   * The role that invokes functions. A permission per function would take a stack with all settings over 500 resources. Its trust has no condition: API
+   * Gateway names no account (`aws:SourceAccount`) when it assumes the role of an integration, and only APIs of this account can be given the role.
+   */
+  private createInvoker(functionArns: string[]): Role {
+    const statement = new PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: functionArns });
     return new Role(this, 'Invoker', {
       assumedBy: new ServicePrincipal('apigateway.amazonaws.com'),
       description: 'Intent Gate: lets the API run the functions of its endpoints',
@@ -101,7 +104,8 @@ export class Api extends Construct {
     const exceptions = this.routes.flatMap(({ name, path, method, needs }) => {
       const limit = throttling[name] ?? (needs.documents || name === 'get-own-description' ? documentThrottle : undefined);
       if (!limit) return [];
-      return [[`${path}/${method}`, { ...logged, throttlingRateLimit: limit.requestsPerSecond, throttlingBurstLimit: limit.burst }]];
+      const throttled = { ...logged, throttlingRateLimit: limit.requestsPerSecond, throttlingBurstLimit: limit.burst };
+      return answeredTo(method).map((verb) => [`${path}/${verb}`, throttled]);
     });
     return {
       stageName: 'live',

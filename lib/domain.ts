@@ -1,7 +1,7 @@
 import type { DomainNameOptions, SpecRestApi } from 'aws-cdk-lib/aws-apigateway';
 import { EndpointType, SecurityPolicy } from 'aws-cdk-lib/aws-apigateway';
 import { Certificate, CertificateValidation } from 'aws-cdk-lib/aws-certificatemanager';
-import { AaaaRecord, ARecord, HostedZone, RecordTarget } from 'aws-cdk-lib/aws-route53';
+import { ARecord, HostedZone, RecordTarget } from 'aws-cdk-lib/aws-route53';
 import { ApiGateway } from 'aws-cdk-lib/aws-route53-targets';
 import type { Construct } from 'constructs';
 import type { Settings } from './settings.ts';
@@ -19,9 +19,8 @@ export const domainOptions = (scope: Construct, { name, zone }: Domain): DomainN
   securityPolicy: SecurityPolicy.TLS_1_2,
 });
 
-export function addRecords(scope: Construct, { name, zone: attributes }: Domain, rest: SpecRestApi): void {
+/** The API serves IPv4 only. */
+export function addRecord(scope: Construct, { name, zone: attributes }: Domain, rest: SpecRestApi): void {
   const zone = HostedZone.fromHostedZoneAttributes(scope, 'Zone', attributes);
-  const target = RecordTarget.fromAlias(new ApiGateway(rest));
-  new ARecord(scope, 'Ipv4', { zone, recordName: `${name}.`, target });
-  new AaaaRecord(scope, 'Ipv6', { zone, recordName: `${name}.`, target });
+  new ARecord(scope, 'Ipv4', { zone, recordName: `${name}.`, target: RecordTarget.fromAlias(new ApiGateway(rest)) });
 }

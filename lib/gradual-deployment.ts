@@ -3,12 +3,36 @@ import type { Alarm } from 'aws-cdk-lib/aws-cloudwatch';
 import { LambdaApplication, LambdaDeploymentConfig, LambdaDeploymentGroup } from 'aws-cdk-lib/aws-codedeploy';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
-import { acknowledge } from './acknowledge.ts';
+import { acknowledge, logicalIdOf } from './acknowledge.ts';
 import type { EndpointFunction } from './endpoint-function.ts';
 import type { Settings } from './settings.ts';
 
 /** Functions whose new versions get few requests at first, with the alarm that watches each new version. */
 export const gradualFunctions: Readonly<Record<string, string>> = { 'execute-intent': 'ExecuteRollout', 'issue-pat': 'IssueRollout' };
+
+/**
+ * The ARNs under which a function may be invoked. CloudFormation updates the roles of callers before the callers, so when an alias comes, goes or changes
+ * its name, they may invoke it under its old name and its new one.
+ */
+export const invocableArns = (name: string, { lambda }: Pick<EndpointFunction, 'lambda'>): string[] => [
+  lambda.functionArn,
+  ...(name in gradualFunctions ? [`${lambda.functionArn}:*`] : []),
+];
+
+/** The reasons for the wildcards of these ARNs. */
+export const aliasReasons = (functions: ReadonlyMap<string, Pick<EndpointFunction, 'lambda'>>): Record<string, string> =>
+  Object.fromEntries(
+    [...functions].flatMap(([name, { lambda }]) =>
+      name in gradualFunctions
+        ? [
+            [
+              `AwsSolutions-IAM5[Resource::<${logicalIdOf(lambda)}.Arn>:*]`,
+              'The aliases of one function, whose names change with the policy.',
+            ],
+          ]
+        : [],
+    ),
+  );
 
 /** Alarms for failures of the whole gate; they also trigger a rollback. */
 const commonAlarms = ['ApiErrors', 'Unavailable', 'GatewayErrors', 'IssueFailures'];

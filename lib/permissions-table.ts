@@ -9,8 +9,8 @@ const introduction = `# Permissions
 Every function has its own role, which may write to its log group, send traces to X-Ray, and perform the actions in its rows. API Gateway's role may invoke \`admit-token\` and the endpoints' functions. *Partitions* are the partition keys that an action may
 access (\`dynamodb:LeadingKeys\`). No function may \`Scan\` a table.
 
-Four permissions have a wildcard: traces and account limits, which are not resources, and snapshots and secrets of services, whose names are not known in advance. With the setting \`vpc\`, Lambda uses the functions' roles to connect them to the network;
-the functions themselves are denied all EC2 actions.
+Wildcards are needed for traces and account limits, which are not resources, and for snapshots, the log of receipts, secrets of services and aliases of \`execute-intent\` and \`issue-pat\`, whose names are not known in advance. With \`vpc\`, Lambda uses the roles to
+connect functions to the network; their code is denied all of EC2.
 
 Only the policy of a signing key can allow signing, and it allows only the functions that issue PATs. Guard the rights to replace that policy (\`kms:PutKeyPolicy\`), to change the code of such a function, and to pass its role.
 

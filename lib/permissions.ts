@@ -1,12 +1,13 @@
 import { ArnFormat, Stack } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
-import type { Bucket, CfnBucket } from 'aws-cdk-lib/aws-s3';
+import type { Bucket } from 'aws-cdk-lib/aws-s3';
 import { partitions, type RecordKind, type TableName } from '../functions/core/table/keys.ts';
-import { acknowledge } from './acknowledge.ts';
+import { acknowledge, logicalIdOf } from './acknowledge.ts';
 import type { Admins } from './admins.ts';
 import type { EndpointFunction } from './endpoint-function.ts';
 import type { Needs, TableOperation } from './endpoints/needs.ts';
+import { aliasReasons, invocableArns } from './gradual-deployment.ts';
 import type { ReceiptResources } from './receipts.ts';
 import type { SearchCollection } from './search-collection.ts';
 import type { Tables } from './tables.ts';
@@ -85,7 +86,7 @@ export interface Resources {
   /** of the metrics extracted from logs */
   metricNamespace: string;
   /** functions created so far, by the names of their rows */
-  functions?: ReadonlyMap<string, Pick<EndpointFunction, 'invokedArn' | 'lambda' | 'alias'>>;
+  functions?: ReadonlyMap<string, Pick<EndpointFunction, 'lambda' | 'alias'>>;
 }
 
 export interface Permission {
@@ -204,7 +205,7 @@ const arnsOf = ({ tables, signingKeys, callKey, snapshots, collection, receipts,
   const keyArns = signingKeys.map(({ keyArn }) => keyArn);
   const functionArns = (name: string) => {
     const made = functions?.get(name);
-    return made ? [made.invokedArn] : [];
+    return made ? invocableArns(name, made) : [];
   };
   return {
     'registry table': [tables.registry.tableArn],
@@ -257,19 +258,18 @@ export function grantNeeds(
   acknowledge(role, wildcardReasons(resources));
 }
 
-/** Reasons for the only wildcards, which cover names unknown when the stack is created. */
-function wildcardReasons({ snapshots, receipts, credentialPrefix }: Resources): Record<string, string> {
+/** Reasons for the only wildcards, which cover names unknown when the stack is created, or that change. */
+function wildcardReasons({ snapshots, receipts, credentialPrefix, functions }: Resources): Record<string, string> {
   const secrets = `arn:<AWS::Partition>:secretsmanager:<AWS::Region>:<AWS::AccountId>:secret:${credentialPrefix}*`;
   return {
+    ...(functions && aliasReasons(functions)),
     ...(snapshots && {
-      [`AwsSolutions-IAM5[Resource::<${logicalId(snapshots)}.Arn>/${snapshotKeys}]`]:
+      [`AwsSolutions-IAM5[Resource::<${logicalIdOf(snapshots)}.Arn>/${snapshotKeys}]`]:
         'Snapshot names are generated, all under this prefix.',
     }),
     ...(receipts && {
-      [`AwsSolutions-IAM5[Resource::<${logicalId(receipts.bucket)}.Arn>/*]`]: 'The bucket contains only the log.',
+      [`AwsSolutions-IAM5[Resource::<${logicalIdOf(receipts.bucket)}.Arn>/*]`]: 'The bucket contains only the log.',
     }),
     [`AwsSolutions-IAM5[Resource::${secrets}]`]: 'Secrets are named after their services, all under this prefix.',
   };
 }
-
-const logicalId = (bucket: Bucket): string => Stack.of(bucket).getLogicalId(bucket.node.defaultChild as CfnBucket);
