@@ -1,8 +1,11 @@
 import { type IntentInput, intentChanges } from '../schemas/intent.ts';
 import { digestIntent } from '../schemas/intent-digest.ts';
 import { type AdminAction, serveAdmin } from './core/admin/for-admins.ts';
+import { readEnvironment } from './core/environment.ts';
 import { namesRevision, ok } from './core/http/response.ts';
+import { openEvents } from './core/invoke-function.ts';
 import { pointer } from './core/json.ts';
+import { describeCause, log } from './core/log.ts';
 import type { IntentStep, Intents } from './core/registry/intents.ts';
 import type { LiveIntent } from './core/registry/live-intents.ts';
 import { noSuchService } from './core/registry/refusals.ts';
@@ -10,9 +13,19 @@ import { registryFromEnvironment } from './core/registry/registry-from-environme
 import { checkInService, checkIntent } from './core/relay/check-intent.ts';
 import { type EgressRules, egressRulesFromEnvironment } from './core/relay/egress.ts';
 
+/** A bulk change has the snapshot of the search index checked once in so many entries of the log, each of up to 30 changes. */
+const entriesPerCheck = 16;
+
+export interface Deps {
+  intents: Pick<Intents, 'as'>;
+  egress: EgressRules;
+  /** starts `snapshot-search-index`, which saves a snapshot if it is due; absent with another search engine */
+  checkSnapshot?: ((event: object) => Promise<void>) | undefined;
+}
+
 /** `POST /api/services/{service_id}/changes`: creates, replaces and deletes intents of a service, all or none. */
 export const createAction =
-  ({ intents, egress }: { intents: Pick<Intents, 'as'>; egress: EgressRules }): AdminAction =>
+  ({ intents, egress, checkSnapshot }: Deps): AdminAction =>
   async (admin, request) => {
     const { if_match: known, ...changes } = request.body(intentChanges);
     const isKnown =
@@ -36,8 +49,20 @@ export const createAction =
     };
     const done = await intents.as(admin).apply(request.pathParameter('service_id'), steps, check);
     if (!done) throw noSuchService();
+    if (done.seq % entriesPerCheck === 0) await checkSnapshot?.({}).catch(warnOfSnapshot);
     const remaining = done.intents.filter((intent) => intent !== undefined);
     return ok({ seq: done.seq, intents: remaining.map((intent) => ({ intent_uid: intent.intent_uid, digest: digestIntent(intent) })) });
   };
 
-export const handler = serveAdmin(createAction({ ...registryFromEnvironment(), egress: egressRulesFromEnvironment() }));
+/** The schedule of the function makes up for it. */
+const warnOfSnapshot = (error: unknown) => log.warn('snapshot of the search index not checked', { cause: describeCause(error) });
+
+const { snapshotFunction } = readEnvironment([], ['snapshotFunction']);
+
+export const handler = serveAdmin(
+  createAction({
+    ...registryFromEnvironment(),
+    egress: egressRulesFromEnvironment(),
+    checkSnapshot: snapshotFunction === undefined ? undefined : openEvents(snapshotFunction),
+  }),
+);

@@ -147,8 +147,8 @@ export interface BackgroundFunction {
   everyMinutes?: number;
   /** runs after each deployment */
   afterDeployment?: true;
-  /** started by endpoints asynchronously */
-  isStarted?: true;
+  /** started by endpoints asynchronously; `once`: never repeated after a failure */
+  isStarted?: true | 'once';
   /** receives these functions' log lines with this message */
   logLines?: { message: string; of: readonly string[] };
   /** runs so often that traces and platform log lines would cost more than its work */
@@ -177,7 +177,7 @@ const always: readonly BackgroundFunction[] = [
   {
     name: 'run-deferred-call',
     summary: 'Make a deferred call',
-    isStarted: true,
+    isStarted: 'once',
     needs: deferredCalling,
     timeoutSeconds: longestRunSeconds,
     memoryMb: 1024,
@@ -220,11 +220,12 @@ export const backgroundFunctions: readonly BackgroundFunction[] = [
   {
     name: 'snapshot-search-index',
     summary: 'Save a snapshot of the search index for cold starts',
+    isStarted: true,
     everyMinutes: 5,
     afterDeployment: true,
-    needs: { table: { ...wholeRegistry, ...followed }, snapshots: 'write', wordVectors: true },
+    needs: { table: { ...wholeRegistry, ...followed, snapshot: ['get', 'update'] }, snapshots: 'write', wordVectors: true },
     timeoutSeconds: 300,
-    memoryMb: 1024,
+    memoryMb: 1_769,
   },
 ];
 

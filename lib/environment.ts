@@ -62,6 +62,7 @@ const invokedVariables = {
   'issue-pat': variables.issueFunction,
   'search-intents': variables.searchFunction,
   'run-deferred-call': variables.deferredFunction,
+  'snapshot-search-index': variables.snapshotFunction,
 } as const;
 
 const invokedEnvironment = ({ invokes = [] }: Needs, { functions }: Resources): Record<string, string> =>

@@ -177,20 +177,20 @@ export class Gate extends Construct implements IConnectable {
       return made;
     };
     // Endpoints need the ARNs of the functions that they start, so these come first.
-    const started = this.rows.background.filter(({ isStarted }) => isStarted);
-    for (const row of started) {
+    for (const row of this.rows.background.filter(({ isStarted }) => isStarted)) {
       const made = create(row, 'none');
+      functions.set(row.name, made);
+      if (row.isStarted !== 'once') continue;
       // Lambda must not retry, because the first run may have sent the call. The gate itself restarts calls that were not begun.
       made.lambda.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: Duration.minutes(15) });
       acknowledge(made.lambda, {
         'Serverless-LambdaAsyncFailureDestination':
           'A call that was not started is started when the agent polls its state; an interrupted call must not be repeated.',
       });
-      functions.set(row.name, made);
     }
     for (const row of this.rows.endpoints) functions.set(row.name, create(row, row.credential));
-    for (const row of this.rows.background.filter((row) => !started.includes(row))) {
-      const made = create(row, 'none');
+    for (const row of this.rows.background) {
+      const made = functions.get(row.name) ?? create(row, 'none');
       functions.set(row.name, made);
       if (row.everyMinutes) this.run(made, 'Schedule', row.summary, { schedule: Schedule.rate(Duration.minutes(row.everyMinutes)) });
       if (row.logLines) passLogLines(made, row.logLines, functions);

@@ -82,6 +82,8 @@ export const variables = {
   logKey: 'LOG_KEY_ID',
   /** bucket of the receipt log */
   logBucket: 'LOG_BUCKET',
+  /** name of the function that saves snapshots of the search index, for the one that makes bulk changes */
+  snapshotFunction: 'SNAPSHOT_FUNCTION',
   /** bucket of search index snapshots */
   snapshotBucket: 'SNAPSHOT_BUCKET',
   /** endpoint of the OpenSearch Serverless collection that searches go to, if the deployment has one */

@@ -21,15 +21,18 @@ export function openFunction(nameOrArn: string, kind: 'RequestResponse' | 'Event
   return (event: object): Promise<Invoked> => send({ method: 'POST', url, headers, body: JSON.stringify(event) });
 }
 
-/**
- * Returns a function that starts the worker of a deferred call without waiting for it.
- * It throws if Lambda does not accept the event.
- */
-export function openStart(): (executionId: string) => Promise<void> {
-  const { deferredFunction } = readEnvironment(['deferredFunction']);
-  const invoke = openFunction(deferredFunction, 'Event', 2_000);
-  return async (execution_id) => {
-    const { status } = await invoke({ execution_id });
+/** Returns a function that starts another function without waiting for it. It throws if Lambda does not accept the event. */
+export function openEvents(nameOrArn: string): (event: object) => Promise<void> {
+  const invoke = openFunction(nameOrArn, 'Event', 2_000);
+  return async (event) => {
+    const { status } = await invoke(event);
     if (status !== 202) throw new Error(`Lambda answered ${status}`);
   };
+}
+
+/** Returns a function that starts the worker of a deferred call, as {@link openEvents} does. */
+export function openStart(): (executionId: string) => Promise<void> {
+  const { deferredFunction } = readEnvironment(['deferredFunction']);
+  const start = openEvents(deferredFunction);
+  return (execution_id) => start({ execution_id });
 }

@@ -49,6 +49,7 @@ export const discovery = {
     headers: ['ETag', 'Link'],
     needs: { table: { ...wholeRegistry, ...followed }, kms: ['publicKey'], snapshots: 'read', policy: true, wordVectors: true },
     needsWithCollection: { collection: 'read', kms: ['publicKey'], policy: true },
+    timeoutSeconds: 29,
     memoryMb: 1024,
     example: {
       query: { query: 'what is the symbol of the Swiss franc', page_size: '1' },

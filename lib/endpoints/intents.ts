@@ -78,7 +78,7 @@ export const intents = {
     credential: 'admin',
     body: intentChanges,
     answer: intentsChanged,
-    needs: { table: changingIntents, addressRules: true },
+    needs: { table: changingIntents, addressRules: true, invokes: ['snapshot-search-index'] },
     example: {
       path: { service_id: serviceId },
       body: { create: [intent] },

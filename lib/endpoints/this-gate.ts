@@ -22,6 +22,7 @@ export const aboutThisGate = {
     answer: ownDescription,
     headers: ['ETag', 'Link'],
     needs: { kms: ['publicKey'], signIn: true },
+    timeoutSeconds: 29,
     memoryMb: 1024,
     example: ({ protocol }) => ({
       answer: {

@@ -1,5 +1,6 @@
-import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { createAction } from '../../functions/change-intents.ts';
+import { afterAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { createAction, type Deps } from '../../functions/change-intents.ts';
+import { log } from '../../functions/core/log.ts';
 import { openChangeLog } from '../../functions/core/registry/change-log.ts';
 import { listIntents } from '../../functions/core/registry/lists.ts';
 import { intentsChanged } from '../../schemas/intent.ts';
@@ -12,8 +13,8 @@ const registry = await startRegistry();
 afterAll(() => registry.stop());
 const changeLog = openChangeLog(registry.table);
 
-const change = (body: unknown, service_id: string, headers: Headers = {}) =>
-  invoke(byAdmin(createAction({ ...registry, egress })), 'POST /api/services/{service_id}/changes', {
+const change = (body: unknown, service_id: string, headers: Headers = {}, checkSnapshot?: Deps['checkSnapshot']) =>
+  invoke(byAdmin(createAction({ ...registry, egress, checkSnapshot })), 'POST /api/services/{service_id}/changes', {
     path: { service_id },
     headers,
     body,
@@ -68,6 +69,41 @@ test('replaces an intent only if it still has the given digest', async () => {
     details: { issues: [{ path: '/replace/0', problem: 'The record has changed since you read it' }] },
   });
   expect((await registry.intents.find(uid('first')))?.intent.description).toBe('New');
+});
+
+describe('the snapshot of the search index is checked once in 16 entries of the log', () => {
+  const warn = jest.spyOn(log, 'warn').mockImplementation(() => {});
+  const toCheck = () => jest.fn<NonNullable<Deps['checkSnapshot']>>(async () => {});
+  /** Makes single changes until the next entry has a number of this remainder. */
+  const writeUntil = async (remainder: number) => {
+    for (let n = 0; ((await changeLog.head()).seq + 1) % 16 !== remainder; n++)
+      await registry.intents.create(serviceId, intentOf(uid(`until-${n}`)));
+  };
+
+  test.each<[string, { remainder: number; body: () => object; status: number; checks: number }]>([
+    ['at a multiple of 16', { remainder: 0, body: () => ({ delete: [uid('first')] }), status: 200, checks: 1 }],
+    ['before it', { remainder: 15, body: () => ({ delete: [uid('first')] }), status: 200, checks: 0 }],
+    ['after it', { remainder: 1, body: () => ({ delete: [uid('first')] }), status: 200, checks: 0 }],
+    ['after a refusal, which is no entry', { remainder: 0, body: () => ({ delete: [uid('none')] }), status: 404, checks: 0 }],
+  ])('%s', async (_, { remainder, body, status, checks }) => {
+    await writeUntil(remainder);
+    const check = toCheck();
+    expect((await change(body(), serviceId, {}, check)).status).toBe(status);
+    expect(check.mock.calls).toEqual(Array.from({ length: checks }, () => [{}]));
+  });
+
+  test('twice in 32 bulk changes', async () => {
+    const check = toCheck();
+    for (let n = 0; n < 32; n++) await change({ create: [intentOf(uid(`bulk-${n}`))] }, serviceId, {}, check);
+    expect(check).toHaveBeenCalledTimes(2);
+  });
+
+  test('and a change that was made is answered as such if the check cannot be started', async () => {
+    await writeUntil(0);
+    const { status } = await change({ delete: [uid('first')] }, serviceId, {}, () => Promise.reject(new Error('no Lambda')));
+    expect(status).toBe(200);
+    expect(warn).toHaveBeenCalledTimes(1);
+  });
 });
 
 describe('changes nothing', () => {

@@ -25,6 +25,7 @@ test('the partitions are those of the keys', () => {
     policy: keys.policy('1'),
     refreshFamily: keys.refreshFamily('1'),
     feed: keys.feed('1'),
+    snapshot: keys.snapshot(),
     newReceipt: keys.newReceipt('01JWQ3K8Z5N7T9V2X4Y6B8D0FG'),
     loggedReceipt: keys.loggedReceipt('1', '2'),
     receiptLog: keys.receiptLog('1'),

@@ -206,13 +206,25 @@ describe('functions', () => {
     expect(rule?.Targets).toMatchObject([{ Arn: { 'Fn::GetAtt': [expect.stringMatching(/^snapshotsearchindex/), 'Arn'] } }]);
   });
 
+  test('only the function for bulk changes starts the one that saves snapshots, if there is one', () => {
+    const starter = (synthesis: Synthesis) =>
+      Object.values(synthesis.resources('AWS::Lambda::Function')).flatMap(({ Properties }) =>
+        Properties.Environment.Variables.SNAPSHOT_FUNCTION
+          ? [[Properties.Description, Properties.Environment.Variables.SNAPSHOT_FUNCTION]]
+          : [],
+      );
+    const { summary } = deployed.find(({ name }) => name === 'change-intents') as Endpoint;
+    expect(starter(standard)).toEqual([[`Intent Gate: ${summary}`, { Ref: expect.stringMatching(/^snapshotsearchindexFunction/) }]]);
+    expect(starter(withCollection)).toEqual([]);
+  });
+
   test('functions with the search index have room for the expected size of the registry', () => {
     const sizes = ({ resources }: Synthesis) =>
       Object.entries(resources('AWS::Lambda::Function')).flatMap(([id, { Properties }]) =>
         Properties.EphemeralStorage ? [[id.replace(/Function.*/, ''), Properties.EphemeralStorage.Size, Properties.MemorySize]] : [],
       );
-    const searching = ['searchintents', 'mcp', 'getowndescription', 'snapshotsearchindex'];
-    expect(sizes(little)).toEqual(searching.map((name) => [name, 512, 1_024]));
+    const searching = ['snapshotsearchindex', 'searchintents', 'mcp', 'getowndescription'];
+    expect(sizes(little)).toEqual(searching.map((name) => [name, 512, name === 'snapshotsearchindex' ? 1_769 : 1_024]));
     expect(sizes(everything)).toEqual(searching.map((name) => [name, 1_431, 1_769]));
     expect(sizes(withCollection)).toEqual([]);
   });

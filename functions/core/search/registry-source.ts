@@ -1,5 +1,4 @@
 import type { LogEntry } from '../../../schemas/changes.ts';
-import { batchesOf } from '../batches.ts';
 import { digestOf, type Head } from '../registry/log.ts';
 import type { RecordName } from '../registry/records.ts';
 import type { Registry } from '../registry/registry.ts';
@@ -10,8 +9,8 @@ export type RegistrySource = Pick<Registry, 'head' | 'entriesAfter' | 'readRecor
 /** The last log entry that was read. */
 export type LogPosition = Pick<Head, 'seq' | 'digest'>;
 
-/** Number of entries per page; an interrupted reader repeats at most one page. */
-const pageSize = 500;
+/** Changes per page; an entry is not divided. An interrupted reader repeats at most one page. */
+export const pageChanges = 1_000;
 
 export interface LogPage {
   entries: LogEntry[];
@@ -41,6 +40,19 @@ function toPage(entries: LogEntry[]): LogPage {
   };
 }
 
+function* inPages(entries: readonly LogEntry[]): Generator<LogEntry[]> {
+  let page: LogEntry[] = [];
+  let changes = 0;
+  for (const entry of entries) {
+    page.push(entry);
+    changes += entry.changes.length;
+    if (changes < pageChanges) continue;
+    yield page;
+    [page, changes] = [[], 0];
+  }
+  if (page.length > 0) yield page;
+}
+
 /**
  * Reads the log after `position`, page by page; a single query if there is nothing new.
  * @param head - head of the log, if it was read before; detects missing newest entries and a different history, too
@@ -55,7 +67,7 @@ export async function* followLog(
   for await (const entries of source.entriesAfter(seq)) {
     if (seq === position.seq && entries[0]?.previous !== position.digest) throw new LogMismatch();
     for (const entry of entries) if (entry.seq !== ++seq) throw new LogMismatch();
-    for (const page of batchesOf(entries, pageSize)) yield toPage(page);
+    for (const page of inPages(entries)) yield toPage(page);
   }
   if (head.seq < position.seq || head.seq > seq || (head.seq === position.seq && head.digest !== position.digest)) throw new LogMismatch();
 }

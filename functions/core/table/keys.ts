@@ -18,6 +18,7 @@ export const partitions = {
   log: { table: 'registry', prefix: 'LOG#' },
   versions: { table: 'registry', prefix: 'VERSIONS#' },
   feed: { table: 'registry', prefix: 'FEED#' },
+  snapshot: { table: 'registry', prefix: 'SNAPSHOT#' },
   policy: { table: 'activity', prefix: 'POLICY#' },
   agent: { table: 'activity', prefix: 'AGENT#' },
   agentKey: { table: 'activity', prefix: 'KEY#' },
@@ -92,6 +93,8 @@ export const keys = {
   versions: (seq: number): Key => key('versions', String(seq), 'VERSIONS'),
   policy: (reference: string): Key => key('policy', reference, 'POLICY'),
   feed: (collection: string): Key => key('feed', collection, 'FEED'),
+  /** lease of the run that saves a snapshot of the search index */
+  snapshot: (): Key => key('snapshot', '', 'LEASE'),
   agent: (agentId: string): Key => key('agent', foldName(agentId), 'AGENT'),
   agentKey: (thumbprint: string): Key => key('agentKey', thumbprint, 'KEY'),
   agentListed: (state: string, agentId: string): Key => key('agentList', state, toSortKey(foldName(agentId))),

@@ -10,21 +10,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ApiError } from '../../api-error.ts';
 import { describeCause, log } from '../../log.ts';
-import { followLog, LogMismatch, type RegistrySource } from '../registry-source.ts';
+import { followLog, LogMismatch, type LogPosition, type RegistrySource } from '../registry-source.ts';
 import type { SearchEngine } from '../search-engine.ts';
 import { applyNow, catchUp, type FollowingIndex, oneAtATime } from './index-sync.ts';
 import { openSearchIndex, type SearchIndex } from './search-index.ts';
-import { loadSnapshot, type SnapshotStore, UnusableSnapshot } from './snapshots.ts';
+import { isSnapshotAhead, loadSnapshot, type SnapshotStore, UnusableSnapshot } from './snapshots.ts';
 
 export const temporaryIndexFile = (): string => join(tmpdir(), `search-index-${randomUUID()}.sqlite`);
 
 interface OpenIndex extends FollowingIndex {
   index: SearchIndex;
+  file: string;
 }
 
 /** Opens an engine whose first search loads the newest snapshot, or builds an index from the registry. */
 export function openSqliteEngine(source: RegistrySource, snapshots?: SnapshotStore): SearchEngine & { close(): Promise<void> } {
-  const file = temporaryIndexFile();
   let opened: OpenIndex | undefined;
 
   const search: SearchEngine['search'] = async (query, options) => (await bringUpToDate()).search(query, options);
@@ -32,39 +32,66 @@ export function openSqliteEngine(source: RegistrySource, snapshots?: SnapshotSto
   /** If the table cannot be reached, the next search retries; after any other error, it opens a new index. */
   const bringUpToDate = oneAtATime(async () => {
     try {
-      opened ??= await (snapshots ? openNewest(snapshots) : buildIndex(source, file));
-      await catchUp(source, opened).catch(async (error: unknown) => {
-        if (!(error instanceof LogMismatch)) throw error;
-        opened = await rebuild('the log does not continue from the position of the index', error);
-        await catchUp(source, opened);
-      });
-      return opened.index;
+      for (;;) {
+        opened ??= await openFirst();
+        const isCurrent = await catchUp(source, opened, skipAhead).catch(async (error: unknown) => {
+          if (!(error instanceof LogMismatch)) throw error;
+          opened = await rebuild('the log does not continue from the position of the index', error);
+          return catchUp(source, opened);
+        });
+        if (isCurrent) return opened.index;
+      }
     } catch (error) {
       if (!(error instanceof ApiError)) await close();
       throw error;
     }
   });
 
+  async function openFirst(): Promise<OpenIndex> {
+    if (!snapshots) return buildIndex(source, temporaryIndexFile());
+    return openNewest(snapshots).catch((error: unknown) =>
+      rebuild(error instanceof UnusableSnapshot ? error.message : 'its snapshot cannot be read', error),
+    );
+  }
+
+  /** Opens the newest snapshot in place of the current index, which stays open if that fails. */
   async function openNewest(store: SnapshotStore): Promise<OpenIndex> {
+    const file = temporaryIndexFile();
     try {
       const position = await loadSnapshot(store, file);
       // read after the snapshot, so that the head is not older
-      return { position, head: await source.head(), index: openSearchIndex(file) };
+      const head = await source.head();
+      await close();
+      return { file, position, head, index: openSearchIndex(file) };
     } catch (error) {
-      return rebuild(error instanceof UnusableSnapshot ? error.message : 'its snapshot cannot be read', error);
+      await rm(file, { force: true });
+      throw error;
+    }
+  }
+
+  /** After a bulk, opening a snapshot that others have saved is faster than applying the changes. */
+  async function skipAhead(position: LogPosition): Promise<boolean> {
+    try {
+      if (!snapshots || !(await isSnapshotAhead(snapshots, position))) return false;
+      opened = await openNewest(snapshots);
+      return true;
+    } catch (error) {
+      log.warn('the newest snapshot of the search index cannot be opened', { cause: describeCause(error) });
+      return !opened;
     }
   }
 
   async function rebuild(reason: string, cause: unknown): Promise<OpenIndex> {
     log.warn('the search index is rebuilt from the registry', { reason, cause: describeCause(cause) });
     await close();
-    return buildIndex(source, file);
+    return buildIndex(source, temporaryIndexFile());
   }
 
   async function close(): Promise<void> {
-    opened?.index.close();
+    const closed = opened;
     opened = undefined;
-    await rm(file, { force: true });
+    closed?.index.close();
+    if (closed) await rm(closed.file, { force: true });
   }
 
   return { search, close };
@@ -88,5 +115,5 @@ export async function buildIndex(source: RegistrySource, file: string): Promise<
     await rm(file, { force: true });
     throw error;
   }
-  return { index, position };
+  return { index, position, file };
 }

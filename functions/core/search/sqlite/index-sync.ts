@@ -1,7 +1,7 @@
 import { batchesOf } from '../../batches.ts';
 import { beyondInvocation } from '../../invocation.ts';
 import type { RecordName } from '../../registry/records.ts';
-import { followLog, type LogPosition, type RegistrySource } from '../registry-source.ts';
+import { followLog, type LogPosition, pageChanges, type RegistrySource } from '../registry-source.ts';
 import type { SearchIndex } from './search-index.ts';
 
 /** An index and its position in the log. The index may contain later changes, too. */
@@ -32,16 +32,25 @@ export async function applyNow(
 
 /**
  * Brings an index up to date with the registry. Calls must not overlap; after a failure, the next call continues.
+ * @param isOvertaken - asked before each full page of changes, which takes about a second to apply
+ * @returns false if the index was left behind because it is overtaken
  * @throws LogMismatch if the index has to be rebuilt
  */
-export async function catchUp(source: Pick<RegistrySource, 'entriesAfter' | 'readRecords'>, following: FollowingIndex): Promise<void> {
+export async function catchUp(
+  source: Pick<RegistrySource, 'entriesAfter' | 'readRecords'>,
+  following: FollowingIndex,
+  isOvertaken: (position: LogPosition) => Promise<boolean> = async () => false,
+): Promise<boolean> {
   const { index, head } = following;
-  for await (const { names, position } of followLog(source, following.position, head)) {
+  for await (const { entries, names, position } of followLog(source, following.position, head)) {
+    const isFull = entries.flatMap(({ changes }) => changes).length >= pageChanges;
+    if (isFull && (await isOvertaken(following.position))) return false;
     await applyNow(source, index, names);
     following.position = position;
     if (head && position.seq >= head.seq) following.head = undefined;
   }
   following.head = undefined;
+  return true;
 }
 
 /**

@@ -85,6 +85,15 @@ export async function isSnapshotDue(
   }
 }
 
+/** How far ahead of an index a snapshot must be to be opened instead: applying so many entries of a bulk takes longer. */
+const worthOpening = 50;
+
+/** Whether the newest snapshot is well ahead of a position in the log. */
+export async function isSnapshotAhead(store: Pick<SnapshotStore, 'read'>, { seq }: LogPosition): Promise<boolean> {
+  const newest = await readManifest(store);
+  return newest?.format === indexFormat && newest.seq - seq >= worthOpening;
+}
+
 /**
  * Copies the newest snapshot to a file.
  * @returns its position in the log
@@ -95,6 +104,8 @@ export async function loadSnapshot(store: SnapshotStore, file: string): Promise<
   if (!newest) throw new UnusableSnapshot('its snapshot has no readable manifest');
   if (newest.format !== indexFormat) throw new UnusableSnapshot('its snapshot has a different format');
   const content = await store.read(newest.file);
+  // the next snapshot, saved meanwhile, has replaced the file
+  if (!content && (await readManifest(store))?.file !== newest.file) return loadSnapshot(store, file);
   if (!content) throw new UnusableSnapshot('the file of its snapshot is missing');
   const hash = createHash('sha256');
   await pipeline(digested(content, hash), createWriteStream(file));

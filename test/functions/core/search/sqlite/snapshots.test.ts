@@ -1,5 +1,6 @@
 import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { startS3 } from '../../../../../bin/local/s3.ts';
 import { unavailable } from '../../../../../functions/core/api-error.ts';
@@ -143,7 +144,7 @@ describe('a search instance', () => {
     for (const slug of ['a', 'b', 'c']) await create(slug);
     const source = { ...openRegistry(table) };
     const snapshots = newStore();
-    await createAction({ source, snapshots })();
+    await createAction({ source, snapshots, table })();
     return { table, intents, source, snapshots, create };
   }
 
@@ -164,12 +165,12 @@ describe('a search instance', () => {
   });
 
   test('starts from a snapshot that is saved while it starts', async () => {
-    const { source, snapshots, create } = await start();
+    const { table, source, snapshots, create } = await start();
     const read: SnapshotStore['read'] = async (name) => {
       if (name === 'newest.json') {
         await create('meanwhile');
         snapshots.objects.clear();
-        await createAction({ source, snapshots })();
+        await createAction({ source, snapshots, table })();
       }
       return snapshots.read(name);
     };
@@ -195,7 +196,7 @@ describe('a search instance', () => {
     const earlier = table.items();
     await create('lost');
     const snapshots = newStore();
-    await createAction({ source, snapshots })();
+    await createAction({ source, snapshots, table })();
     for (const { pk, sk } of table.items()) await table.delete({ pk, sk });
     for (const item of earlier) await table.put(item);
     for (let n = 0; n < written; n++) await create(`other-${n}`);
@@ -230,5 +231,237 @@ describe('a search instance', () => {
     await search(source, newStore());
     expect(await readdir(process.env.TMPDIR)).toEqual([]);
     delete process.env.TMPDIR;
+  });
+});
+
+/** Entries of a log that change 30 intents each, as bulk changes do; two intents are new, the others are replaced again and again. */
+async function startBulk() {
+  const table = openMemoryTable();
+  const intents = openIntents(table);
+  const { service_id } = await openServices(table).create(serviceNamed('Bulk'));
+  const uid = (n: number) => `bulk.example:n${n}:v1`;
+  const source = { ...openRegistry(table) };
+  let [count, entries] = [0, 0];
+  const change = async (wanted: number) => {
+    for (let n = 0; n < wanted; n++) {
+      const known = count;
+      const replaced = Array.from({ length: Math.min(28, known) }, (_, at) =>
+        intentOf(uid(at), { description: `Written by entry ${entries}` }),
+      );
+      const steps = [
+        ...[uid(count++), uid(count++)].map((intent_uid) => ({ action: 'create' as const, intent: intentOf(intent_uid) })),
+        ...replaced.map((intent) => ({ action: 'update' as const, intent })),
+      ];
+      await intents.apply(service_id, steps);
+      entries++;
+    }
+  };
+  const snapshots = newStore();
+  const save = createAction({ source, snapshots, table });
+  /** What a search finds, in full. */
+  const found = async (engine: ReturnType<typeof openSqliteEngine>) => {
+    const { hits, total } = await engine.search(searchQuery.parse({ page_size: '100' }));
+    return [total, ...hits.map(({ intent }) => [intent.intent_uid, intent.description])];
+  };
+  /** What an index shows that was built from the registry. */
+  const expected = async () => {
+    const fresh = openSqliteEngine(source);
+    const all = await found(fresh);
+    await fresh.close();
+    return all;
+  };
+  return { table, source, snapshots, save, change, found, expected };
+}
+
+type Bulk = Awaited<ReturnType<typeof startBulk>>;
+
+describe('a search after a bulk', () => {
+  const warn = jest.spyOn(log, 'warn').mockImplementation(() => {});
+  const newest = 'newest.json';
+  const manifestOf = ({ snapshots }: Bulk) => JSON.parse(String(snapshots.objects.get(newest)));
+  const withManifest = (bulk: Bulk, change: object) =>
+    bulk.snapshots.objects.set(newest, Buffer.from(JSON.stringify({ ...manifestOf(bulk), ...change })));
+
+  test.each<[string, { isOpened: boolean; warnings?: number; meanwhile(bulk: Bulk): unknown }]>([
+    ['nobody has saved a snapshot', { isOpened: false, meanwhile: ({ change }) => change(90) }],
+    [
+      'a snapshot of the whole bulk has been saved',
+      {
+        isOpened: true,
+        meanwhile: async ({ change, save }) => {
+          await change(90);
+          await save();
+        },
+      },
+    ],
+    [
+      'a snapshot has been saved in the middle of the bulk',
+      {
+        isOpened: true,
+        meanwhile: async ({ change, save }) => {
+          await change(55);
+          await save();
+          await change(35);
+        },
+      },
+    ],
+    [
+      'a snapshot has been saved soon after the bulk began',
+      {
+        isOpened: false,
+        meanwhile: async ({ change, save }) => {
+          await change(40);
+          await save();
+          await change(50);
+        },
+      },
+    ],
+    [
+      'the snapshot has the format of a later version',
+      {
+        isOpened: false,
+        meanwhile: async (bulk) => {
+          await bulk.change(90);
+          await bulk.save();
+          withManifest(bulk, { format: 1_000 });
+        },
+      },
+    ],
+    [
+      'the snapshot is damaged',
+      {
+        isOpened: false,
+        warnings: 2,
+        meanwhile: async (bulk) => {
+          await bulk.change(90);
+          await bulk.save();
+          withManifest(bulk, { sha256: 'another' });
+        },
+      },
+    ],
+    [
+      'the file of the snapshot is missing',
+      {
+        isOpened: false,
+        warnings: 2,
+        meanwhile: async (bulk) => {
+          await bulk.change(90);
+          await bulk.save();
+          bulk.snapshots.objects.delete(manifestOf(bulk).file);
+        },
+      },
+    ],
+    [
+      'the bucket does not answer',
+      {
+        isOpened: false,
+        warnings: 2,
+        meanwhile: async ({ change, snapshots }) => {
+          await change(90);
+          snapshots.objects.get = () => {
+            throw new Error('no bucket');
+          };
+        },
+      },
+    ],
+  ])('finds everything, and applies only what a newer snapshot lacks, if %s', async (_, { isOpened, warnings = 0, meanwhile }) => {
+    const bulk = await startBulk();
+    const { source, snapshots, save, change, found, expected } = bulk;
+    await change(1);
+    await save();
+    const engine = openSqliteEngine(source, snapshots);
+    await found(engine);
+    warn.mockClear();
+    await meanwhile(bulk);
+    const readRecords = jest.spyOn(source, 'readRecords');
+    const readAll = jest.spyOn(source, 'readAll');
+    const all = await found(engine);
+    const applied = readRecords.mock.calls.flatMap(([names]) => names).length;
+    expect({ isOpened: applied < 200, rebuilt: readAll.mock.calls.length, warnings: warn.mock.calls.length }).toEqual({
+      isOpened,
+      rebuilt: 0,
+      warnings,
+    });
+    expect(all).toEqual(await expected());
+    await engine.close();
+  });
+
+  test('opens yet another snapshot if one is saved while it opens the first', async () => {
+    const { source, snapshots, save, change, found, expected } = await startBulk();
+    await change(1);
+    await save();
+    const files: string[] = [];
+    const read: SnapshotStore['read'] = async (name) => {
+      if (name === newest || files.push(name) !== 2) return snapshots.read(name);
+      const content = await Array.fromAsync((await snapshots.read(name)) ?? []);
+      await change(60);
+      await save();
+      return Readable.from(content);
+    };
+    const engine = openSqliteEngine(source, { ...snapshots, read });
+    await found(engine);
+    await change(60);
+    await save();
+    expect(await found(engine)).toEqual(await expected());
+    expect(new Set(files).size).toBe(3);
+    await engine.close();
+  });
+
+  test('reads the manifest again if a newer snapshot has removed the file that it names', async () => {
+    const { snapshots, save, change } = await startBulk();
+    await change(1);
+    await save();
+    await change(40);
+    const read: SnapshotStore['read'] = async (name) => {
+      const content = await snapshots.read(name);
+      if (name === newest && isFirst) {
+        isFirst = false;
+        await save();
+      }
+      return content;
+    };
+    let isFirst = true;
+    expect(await loadSnapshot({ ...snapshots, read }, join(folder, 'raced.sqlite'))).toMatchObject({ seq: 42 });
+  });
+});
+
+describe('a run that saves snapshots', () => {
+  const info = jest.spyOn(log, 'info').mockImplementation(() => {});
+  const saved = ({ snapshots }: Bulk) => JSON.parse(String(snapshots.objects.get('newest.json') ?? '{}')).seq;
+  /** Does something while the registry is being read for the first time. */
+  const whileReading = (bulk: Bulk, run: () => unknown) => {
+    const { readAll } = bulk.source;
+    jest.spyOn(bulk.source, 'readAll').mockImplementationOnce(async function* (cursor) {
+      yield* readAll(cursor);
+      await run();
+    });
+  };
+
+  test.each<[string, { meanwhile(bulk: Bulk): unknown; remainingMs?: () => number; seq: number }]>([
+    ['nothing changes', { meanwhile: () => {}, seq: 2 }],
+    ['fewer than a thousand changes are made', { meanwhile: ({ change }) => change(33), seq: 2 }],
+    ['more than a thousand changes are made', { meanwhile: ({ change }) => change(40), seq: 42 }],
+    [
+      'more than a thousand changes are made, but its time is up',
+      { meanwhile: ({ change }) => change(40), remainingMs: () => 1e-9, seq: 2 },
+    ],
+    ['another run begins', { meanwhile: ({ save }) => save(), seq: 2 }],
+  ])('saves the last one that is due if meanwhile %s', async (_, { meanwhile, remainingMs, seq }) => {
+    const bulk = await startBulk();
+    await bulk.change(1);
+    const writes = jest.spyOn(bulk.snapshots, 'write');
+    whileReading(bulk, () => meanwhile(bulk));
+    info.mockClear();
+    await bulk.save({}, remainingMs);
+    expect([saved(bulk), writes.mock.calls.length]).toEqual([seq, seq === 2 ? 2 : 4]);
+    expect(info.mock.calls).toEqual([['the snapshot of the search index is as new as it should be', { is_new: true, seq }]]);
+  });
+
+  test('lets the next run begin after a failure', async () => {
+    const bulk = await startBulk();
+    whileReading(bulk, () => Promise.reject(unavailable('The database of the gate cannot be reached.')));
+    await expect(bulk.save()).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
+    await bulk.save();
+    expect(saved(bulk)).toBe(1);
   });
 });
