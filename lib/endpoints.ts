@@ -160,7 +160,7 @@ export interface BackgroundFunction {
   memoryMb: number;
 }
 
-/** The functions that log a line per execution. */
+/** The functions that execute intents; a setting determines their memory, and each logs a line per execution. */
 export const executing = ['execute-intent', 'mcp', 'run-deferred-call'] as const;
 
 /** The authorizer of the address for hosts that sign people in. */
@@ -180,7 +180,7 @@ const always: readonly BackgroundFunction[] = [
     isStarted: 'once',
     needs: deferredCalling,
     timeoutSeconds: longestRunSeconds,
-    memoryMb: 1024,
+    memoryMb: 512,
   },
   {
     name: 'count-usage',

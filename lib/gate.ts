@@ -43,7 +43,7 @@ import { allowCallKey, allowSigning, createCallKey, createSigningKeys } from './
 import { createSnapshotBucket, indexSize } from './snapshots.ts';
 import { createTables, type Tables } from './tables.ts';
 
-const isReserved = (name: string): name is keyof Settings['reservedConcurrency'] => (executing as readonly string[]).includes(name);
+const isExecuting = (name: string): name is keyof Settings['reservedConcurrency'] => (executing as readonly string[]).includes(name);
 
 /** Resources that an embedding app may provide instead of having them created. */
 export interface GivenParts extends GivenPool {
@@ -155,7 +155,8 @@ export class Gate extends Construct implements IConnectable {
     const { receipts } = resources;
     const functions = new Map<string, EndpointFunction>();
     const create = (row: Endpoint | BackgroundFunction, credential: Endpoint['credential']) => {
-      const reserved = isReserved(row.name) ? settings.reservedConcurrency[row.name] : 0;
+      const reserved = isExecuting(row.name) ? settings.reservedConcurrency[row.name] : 0;
+      const memoryMb = isExecuting(row.name) ? settings.executionMemoryMb : row.memoryMb;
       const made = new EndpointFunction(this, row.name, {
         ...row,
         code: codeOf(row.name),
@@ -164,7 +165,8 @@ export class Gate extends Construct implements IConnectable {
           ...(reserved > 0 && { [variables.reservedConcurrency]: String(reserved) }),
         },
         settings,
-        ...(row.needs.snapshots && indexSize(settings, row.memoryMb)),
+        memoryMb,
+        ...(row.needs.snapshots && indexSize(settings, memoryMb)),
         reservedConcurrency: reserved,
         network: row.needs.egress === 'intents' ? this.network : undefined,
       });

@@ -12,7 +12,7 @@ const indexBytes = { intent: 2_000, copies: 3 };
 export function indexSize({ expectedIntents }: Settings, memoryMb: number): { storageMb: number; memoryMb: number } {
   const neededMb = Math.ceil((expectedIntents * indexBytes.intent * indexBytes.copies) / 2 ** 20);
   // 1,769 MB of memory come with a whole core, which opens and rewrites a large file twice as fast.
-  return { storageMb: Math.max(512, neededMb), memoryMb: expectedIntents > 100_000 ? 1_769 : memoryMb };
+  return { storageMb: Math.max(512, neededMb), memoryMb: expectedIntents > 100_000 ? Math.max(1_769, memoryMb) : memoryMb };
 }
 
 /** Snapshots of the search index. They can be rebuilt from the table, so old ones expire. */

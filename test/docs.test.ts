@@ -15,7 +15,7 @@ import { buildRequest } from '../functions/core/relay/request.ts';
 import { readTrace, withinTrace } from '../functions/core/trace.ts';
 import { endpoints } from '../lib/endpoints.ts';
 import { responseHeaders } from '../lib/openapi/headers.ts';
-import { describeSettings } from '../lib/settings.ts';
+import { describeSettings, parseSettings } from '../lib/settings.ts';
 import { exitCodes } from '../registry/failure.ts';
 import { executionState } from '../schemas/deferred.ts';
 import { errorTable } from '../schemas/errors.ts';
@@ -24,6 +24,7 @@ import { type Parameter, parameter } from '../schemas/parameter.ts';
 import { keyPatClaims, personPatClaims } from '../schemas/pat.ts';
 import { receiptClaims } from '../schemas/receipt.ts';
 import { searchQuery } from '../schemas/search.ts';
+import { dollarsPerMillion } from '../tools/bench/prices.ts';
 import { makeCallKeys } from './support/call-keys.ts';
 import { callOf } from './support/call-upstream.ts';
 
@@ -158,10 +159,23 @@ interface CommandLike {
 const credentials = { none: 'none', pat: 'Bearer PAT', admin: 'Bearer admin token' };
 
 /** The sums of the columns of the table of costs, which the page adds up for its examples. */
+/** The first two sums of docs/cost.md, of what a month costs in any case and of what a million executions add. */
 const costTotals = ({ rows }: { rows: string[][] }) => {
   const sumOf = (column: number) => Number(rows.reduce((sum, cells) => sum + Number(cells[column]), 0).toFixed(2));
   return { fixed: sumOf(1), rate: sumOf(2) };
 };
+
+const counts: Record<string, number> = { a: 1, Contributor: 1, two: 2, four: 4, five: 5 };
+
+/** The sum of what a text lists as "15 alarms at 0.10". */
+const listedCost = (text: string): number =>
+  [...text.matchAll(/([\d.]+|a|Contributor|two|five) [a-zA-Z]+(?: units)? at (\d+\.\d+)/g)].reduce(
+    (sum, [, count = '', price]) => sum + (counts[count] ?? Number(count)) * Number(price),
+    0,
+  );
+
+/** Processor time of an execution, as docs/cost.md states it. */
+const executionMs = 2;
 
 /** What each table says is compared with the code: by its check, or by the tests that are named. Pages that are written by a program have none. */
 const checks: Record<string, ((table: Table) => void) | string> = {
@@ -356,15 +370,60 @@ const checks: Record<string, ((table: Table) => void) | string> = {
     );
     expect(firstCells(table).flatMap(codeIn).sort()).toEqual([...new Set(outcomes)].sort());
   },
-  'part | fixed | per million executions | why': (table) => expect(costTotals(table)).toEqual({ fixed: 12.34, rate: 19.02 }),
+  'part | fixed | per million executions | why': ({ rows }) => {
+    const { executionMemoryMb } = parseSettings({});
+    for (const [part, fixed, rate, why = ''] of rows) {
+      const [isFixed, sum] = [/keys at|alarms at|admins at/.test(why), listedCost(why)];
+      if (sum > 0) expect([part, Math.abs(sum - Number(isFixed ? fixed : rate)) < 0.01]).toEqual([part, true]);
+      if (part !== 'Lambda') continue;
+      const [, searches] = /([\d.]+) for searches and PATs/.exec(why) ?? [];
+      expect((dollarsPerMillion(executionMemoryMb, executionMs, 0.3) + Number(searches)).toFixed(2)).toBe(rate);
+      expect(why).toContain(`[${executionMemoryMb} MB](#memory)`);
+    }
+    expect(rows.filter(([, , , why = '']) => listedCost(why) > 0)).toHaveLength(5);
+  },
   'example | how | month': ({ rows }) => {
-    const amounts = rows.map(([, how = '', month]) => {
-      const [sum = ''] = /(?:\d+\.\d \+ )+\d+\.\d/.exec(how) ?? [];
-      return [sum === '' ? 12.34 : sum.split(' + ').reduce((total, part) => total + Number(part), 0), Number(month)] as const;
-    });
-    for (const [amount, month] of amounts) expect(Math.round(Number(amount.toFixed(1)))).toBe(month);
+    const parts = tables.find(({ head }) => head.startsWith('part | fixed'));
+    const { fixed, rate } = costTotals(parts as Table);
+    for (const [name, how = '', month] of rows) {
+      const [, millions = '0'] = /^(\d+) million/.exec(how) ?? [];
+      const [sum = ''] = /\d+\.\d(?: \+ \d+\.\d)*/.exec(how) ?? [];
+      const [first, metrics, traffic, ...others] = sum.split(' + ').map(Number);
+      expect([name, first]).toEqual([name, Number(fixed.toFixed(1))]);
+      expect([name, traffic]).toEqual([name, millions === '0' ? undefined : Number((rate * Number(millions)).toFixed(1))]);
+      const total = [first, metrics, traffic, ...others].reduce<number>((amount, one) => amount + (one ?? 0), 0);
+      expect([name, Math.round(Number(total.toFixed(1)))]).toEqual([name, Number(month)]);
+      if (!how.includes('receipts=keyed')) continue;
+      const options = tables.find(({ head }) => head === 'part | month') as Table;
+      const costOf = (option: string) => options.rows.find(([cell = '']) => cell.startsWith(option))?.[1] ?? '';
+      const [, ofKeys, perMillion] = /^([\d.]+) .*; ([\d.]+) per million/.exec(costOf('`receipts=keyed`')) ?? [];
+      const [, ofEndpoints] = /: ([\d.]+)/.exec(costOf('`vpc`')) ?? [];
+      const [, services] = /(\d+) more services/.exec(how) ?? [];
+      expect(others).toEqual(
+        [Number(ofKeys) + Number(perMillion) * Number(millions), Number(ofEndpoints), Number(services) * 0.4].map((amount) =>
+          Number(amount.toFixed(1)),
+        ),
+      );
+      expect(Number(ofEndpoints)).toBeCloseTo(4 * 2 * 0.01 * 730);
+    }
+  },
+  'memory | the gate adds | 0.1 s | 0.3 s | 1 s': ({ rows, head }) => {
+    const seconds = head.split(' | ').slice(2).map(Number.parseFloat);
+    for (const [memory = '', added, ...amounts] of rows) {
+      const memoryMb = Number.parseInt(memory.replace(',', ''), 10);
+      expect([memory, added]).toEqual([memory, `${Math.round((executionMs * 1_769) / memoryMb)} ms`]);
+      expect(amounts).toEqual(seconds.map((upstream) => dollarsPerMillion(memoryMb, executionMs, upstream).toFixed(2)));
+    }
+  },
+  'work | processor | memory at most': ({ rows }) => {
+    expect(rows[0]?.[1]).toBe(`${executionMs} ms`);
+    const { executionMemoryMb } = parseSettings({});
+    for (const [work, , memory = ''] of rows) expect([work, Number.parseInt(memory, 10) < executionMemoryMb]).toEqual([work, true]);
   },
   'part | month': (table) => {
+    const { executionMemoryMb } = parseSettings({});
+    const perSecond = dollarsPerMillion(executionMemoryMb, 0, 1) - dollarsPerMillion(executionMemoryMb, 0, 0);
+    expect(table.rows).toContainEqual(['slower services', `${(0.3 * perSecond).toFixed(2)} per million for each additional 0.3 seconds`]);
     const known = describeSettings().map(({ name }) => name);
     const named = firstCells(table).flatMap(codeIn);
     expect(named.map((name) => name.split('=')[0]).filter((name) => !known.includes(String(name)))).toEqual([]);

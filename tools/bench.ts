@@ -45,6 +45,14 @@ program
   .option('--runs <count>', 'number of requests of each kind', readCount, 100)
   .action(async (options) => (await import('./bench/costs.ts')).measureCosts(options));
 program
+  .command('memory')
+  .description(
+    'Measure the processor time and the peak memory of the functions that execute intents; print what they cost with each size of memory',
+  )
+  .option('--intents <count>', 'number of registered intents', readCount, 1_200)
+  .option('--runs <count>', 'number of requests of each kind', readCount, 1_000)
+  .action(async (options) => (await import('./bench/memory.ts')).measureMemory(options));
+program
   .command('hanging')
   .description(
     'Simulate a function of which one upstream hangs. Prints the share of healthy calls that find no free environment in each minute, with and without the bound on slow calls',

@@ -16,7 +16,15 @@ const caches = join(projectRoot, 'node_modules', '.cache', 'intent-gate');
 export const withCompileCache = { NODE_COMPILE_CACHE: join(caches, 'compiled') };
 
 /** Settings of every local stack. */
-export const localContext = { stage: 'local', allowLoopback: true, tracing: false, agentIds: 'shared', signIn: true, adminSignIn: true };
+export const localContext = {
+  stage: 'local',
+  allowLoopback: true,
+  tracing: false,
+  agentIds: 'shared',
+  receipts: 'keyed',
+  signIn: true,
+  adminSignIn: true,
+};
 
 /** Holds synthesized templates with bundles, in folders named by a digest of sources and settings, and bundles, in folders named by a digest of sources. */
 const cache = join(caches, 'synthesized');

@@ -50,7 +50,7 @@ export const discovery = {
     needs: { table: { ...wholeRegistry, ...followed }, kms: ['publicKey'], snapshots: 'read', policy: true, wordVectors: true },
     needsWithCollection: { collection: 'read', kms: ['publicKey'], policy: true },
     timeoutSeconds: 29,
-    memoryMb: 1024,
+    memoryMb: 1_769,
     example: {
       query: { query: 'what is the symbol of the Swiss franc', page_size: '1' },
       answer: { intents: [currency], pagination: { total_results: 6, total_pages: 6, current_page: 1, page_size: 1 } },
@@ -100,7 +100,6 @@ export const discovery = {
     },
     needs: { invokes: ['issue-pat'], signIn: true },
     timeoutSeconds: 29,
-    memoryMb: 1024,
     example: noExample,
   },
   'get-service-description': {

@@ -108,7 +108,6 @@ export const execution = {
       announces: true,
     },
     timeoutSeconds: 29,
-    memoryMb: 1024,
     example: {
       body: { intent_uid: currency.intent_uid, parameters: { code: 'CHF' } },
       answer: { code: 'CHF', name: 'Swiss Franc', plural_name: 'Swiss francs', symbol: 'CHF', short_symbol: 'CHF', decimal_places: 2 },

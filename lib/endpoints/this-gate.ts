@@ -23,7 +23,7 @@ export const aboutThisGate = {
     headers: ['ETag', 'Link'],
     needs: { kms: ['publicKey'], signIn: true },
     timeoutSeconds: 29,
-    memoryMb: 1024,
+    memoryMb: 1_769,
     example: ({ protocol }) => ({
       answer: {
         'service-info': { name: thisGate.service_name, description: thisGate.description, service_url: exampleBaseUrl },
@@ -171,7 +171,7 @@ export const aboutThisGate = {
     further: [{ path: '/log/key' }, { path: '/log/jwks.json' }, { path: '/log/tile/{tile+}' }],
     summary: 'Read the log of receipts',
     description:
-      'The newest checkpoint of a log in C2SP `tlog-tiles` format, as a signed note. `/log/key` has its verifier key, `/log/jwks.json` the key that certifies receipts, and `/log/tile/` its tiles. An entry contains the id of an execution and the SHA-256 digest of its receipt.',
+      'Only if the gate issues receipts. The newest checkpoint of a log in C2SP `tlog-tiles` format, as a signed note. `/log/key` has its verifier key, `/log/jwks.json` the key that certifies receipts, and `/log/tile/` its tiles. An entry contains the id of an execution and the SHA-256 digest of its receipt.',
     credential: 'none',
     answer: z.string(),
     mediaType: 'text/plain',

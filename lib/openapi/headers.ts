@@ -37,7 +37,9 @@ export const responseHeaders = {
   'Upstream-Operation-Location': ofService,
   'Upstream-Cut': header('names of header fields that were left out, or shortened in the case of `Link`, because they are too long'),
   'Execution-Id': header('identifies this execution, for the agent and for the operators of the upstream'),
-  'Execution-Receipt': header('a receipt for the execution: a compact JWS, added to the log at `/log` within five minutes'),
+  'Execution-Receipt': header(
+    'a receipt for the execution, from gates that issue receipts: a compact JWS, added to the log at `/log` within five minutes',
+  ),
   'Execution-Receipt-Salts': header(
     'the salts of `parameters_digest` and `answer_digest` in the receipt, in base64url, separated by a dot',
   ),

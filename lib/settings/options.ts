@@ -119,7 +119,7 @@ export const settingsObject = z.strictObject({
     .describe('how long a call may wait for an approval that the policy requires, in seconds'),
   receipts: z
     .enum(['off', 'keyed', 'all'], 'must be off, keyed or all')
-    .default('keyed')
+    .default('off')
     .describe(
       'which executions get a [receipt](receipts.md): those with an `Idempotency-Key` (`keyed`), `all`, or none (`off`); needs two KMS keys, each with a monthly price',
     ),
@@ -184,6 +184,11 @@ export const settingsObject = z.strictObject({
     .transform((given) => ({ 'execute-intent': 0, mcp: 0, 'run-deferred-call': 0, ...given }))
     .describe(
       'reserved (and maximum) concurrency of the three functions that wait for services, such as 300, 100 and a tenth of the quota for `run-deferred-call`, which makes background calls; 0 reserves none, which fits every quota. Slow calls to one origin may occupy about a fifth of it: at most 100; 50 without a reservation',
+    ),
+  executionMemoryMb: wholeNumber(256, 10_240)
+    .default(512)
+    .describe(
+      'memory in MB of the three functions that execute intents. They mostly wait, so more memory [costs more](cost.md#memory) and answers little faster; `mcp` has at least 1769 if `expectedIntents` is above 100000',
     ),
   search: z
     .enum(['sqlite', 'opensearch'], 'must be sqlite or opensearch')

@@ -41,6 +41,7 @@ const settings = {
   allowLoopback: 'true',
   retainData: 'false',
   signIn: 'true',
+  receipts: 'keyed',
 };
 /** An execution of the demo. */
 const smokeOptions = { intentUid: 'world.example:get-country:v1', parameters: { code: 'CH' } };

@@ -8,12 +8,16 @@ import { aliasNameOf } from '../../lib/gradual-deployment.ts';
 import { namesOf } from '../../lib/names.ts';
 import { permissionsOf } from '../../lib/permissions.ts';
 import { parseSettings } from '../../lib/settings.ts';
+import { indexSize } from '../../lib/snapshots.ts';
 import { errorBody } from '../../schemas/error-body.ts';
 import { errorTable } from '../../schemas/errors.ts';
 import { logicalPrefix, type Resource, type Synthesis, synthesize } from './synthesize.ts';
 
 const deployed = endpointsWith({ signIn: false });
-const functionRows = [...deployed.filter(hasFunction), ...backgroundFunctions.filter(({ onlyWith }) => onlyWith === undefined)];
+const functionRows = [
+  ...deployed.filter(hasFunction),
+  ...backgroundFunctions.filter(({ onlyWith, needs }) => onlyWith === undefined && needs.receipts !== 'log'),
+];
 const allRows = [...endpointsWith({ signIn: true }).filter(hasFunction), ...backgroundFunctions];
 
 const adopt = {
@@ -41,6 +45,8 @@ const everySetting = {
   manageApiLogRole: true,
   customerManagedKey: true,
   gradualDeployment: true,
+  receipts: 'keyed',
+  executionMemoryMb: 2_048,
   tags: { team: 'gate' },
   tracing: false,
   vpc,
@@ -54,12 +60,15 @@ const everySetting = {
 
 const standard = synthesize({}, true);
 const everything = synthesize(everySetting, true);
-const little = synthesize({ stage: 'test', tracing: false, vpc, aliases: false, expectedIntents: 10, alarmCallsPerAgent: 0 }, true);
+const little = synthesize(
+  { stage: 'test', receipts: 'keyed', tracing: false, vpc, aliases: false, expectedIntents: 10, alarmCallsPerAgent: 0 },
+  true,
+);
 const withCollection = synthesize({ search: 'opensearch' }, true);
 const adopting = synthesize({ adopt }, true);
 /** with two keys, so that permissions for only one of them can be distinguished */
 const local = synthesize(
-  { stage: 'local', allowLoopback: true, localUpstreams: 'api,192.168.1.7', signIn: true, signingKeys: 'b,a' },
+  { stage: 'local', receipts: 'keyed', allowLoopback: true, localUpstreams: 'api,192.168.1.7', signIn: true, signingKeys: 'b,a' },
   true,
 );
 
@@ -224,10 +233,32 @@ describe('functions', () => {
         Properties.EphemeralStorage ? [[id.replace(/Function.*/, ''), Properties.EphemeralStorage.Size, Properties.MemorySize]] : [],
       );
     const searching = ['snapshotsearchindex', 'searchintents', 'mcp', 'getowndescription'];
-    expect(sizes(little)).toEqual(searching.map((name) => [name, 512, name === 'snapshotsearchindex' ? 1_769 : 1_024]));
-    expect(sizes(everything)).toEqual(searching.map((name) => [name, 1_431, 1_769]));
+    expect(sizes(little)).toEqual(searching.map((name) => [name, 512, name === 'mcp' ? 512 : 1_769]));
+    expect(sizes(everything)).toEqual(searching.map((name) => [name, 1_431, name === 'mcp' ? 2_048 : 1_769]));
     expect(sizes(withCollection)).toEqual([]);
   });
+
+  test.each<[string, Synthesis, memoryMb: number]>([
+    ['by default', standard, 512],
+    ['with a search collection', withCollection, 512],
+    ['with the setting executionMemoryMb', everything, 2_048],
+  ])('those that execute intents have the memory that costs least, or that of the setting: %s', (_, synthesis, memoryMb) => {
+    const sizes = ['execute-intent', 'mcp', 'run-deferred-call'].map((name) => functionOf(name, synthesis).MemorySize);
+    expect(sizes).toEqual([memoryMb, memoryMb, memoryMb]);
+  });
+
+  test.each<[expectedIntents: number, executionMemoryMb: number, mcp: number]>([
+    [100_000, 256, 256],
+    [100_001, 512, 1_769],
+    [250_000, 4_096, 4_096],
+  ])(
+    'with %i expected intents and %i MB to execute intents, mcp has %i MB, because it holds the search index',
+    (expectedIntents, executionMemoryMb, mcp) => {
+      const row = allRows.find(({ name }) => name === 'mcp') as Endpoint;
+      expect(row.memoryMb).toBe(512);
+      expect(indexSize(parseSettings({ expectedIntents, executionMemoryMb }), executionMemoryMb).memoryMb).toBe(mcp);
+    },
+  );
 });
 
 interface Statement {
@@ -966,13 +997,8 @@ test.each([
 test('resources with data or addresses keep their logical ids, because a new id would mean a new, empty resource', () => {
   const pinned = {
     'AWS::DynamoDB::GlobalTable': ['Registry4DB9CCA5', 'Activity04690B0A'],
-    'AWS::KMS::Key': ['SigningKeyfirst375D5524', expect.stringMatching(/^CallKey/), 'ReceiptKey306FE255', 'LogKeyE83D0C1B'],
-    'AWS::KMS::Alias': [
-      'SigningKeyfirstAlias6EE0BB09',
-      expect.stringMatching(/^CallKey/),
-      'ReceiptKeyAlias3ECB4A45',
-      'LogKeyAlias61EB334B',
-    ],
+    'AWS::KMS::Key': ['SigningKeyfirst375D5524', expect.stringMatching(/^CallKey/)],
+    'AWS::KMS::Alias': ['SigningKeyfirstAlias6EE0BB09', expect.stringMatching(/^CallKey/)],
     'AWS::Cognito::UserPool': ['AdminsPool4381FD12'],
     'AWS::Cognito::UserPoolGroup': ['AdminsPoolAdminGroup157B0FA0'],
     'AWS::Cognito::UserPoolClient': ['AdminsPoolPeople275FCC4F'],
@@ -980,12 +1006,28 @@ test('resources with data or addresses keep their logical ids, because a new id 
     'AWS::ApiGateway::Stage': ['ApiRestDeploymentStagelive3BEBAE0C'],
     'AWS::CloudWatch::Dashboard': ['Dashboard9E4231ED'],
     'AWS::SNS::Topic': ['AlarmsTopic3A2DFEBA'],
-    'AWS::S3::Bucket': ['SnapshotsD03D071C', 'ReceiptLogD736B797'],
+    'AWS::S3::Bucket': ['SnapshotsD03D071C'],
   };
   for (const [type, ids] of Object.entries(pinned)) expect([type, Object.keys(standard.resources(type))]).toEqual([type, ids]);
   expect(Object.keys(standard.template.Resources)).toEqual(
     expect.arrayContaining(['executeintentFunction94253DE6', 'executeintentRole331D70B1']),
   );
+});
+
+const receiptIds = [
+  ...['ReceiptKey306FE255', 'ReceiptKeyAlias3ECB4A45', 'LogKeyE83D0C1B', 'LogKeyAlias61EB334B', 'ReceiptLogD736B797'],
+  ...['sequencereceiptsFunction3B5D5799', 'AlarmsReceiptErrors76B4144A'],
+];
+
+test.each<[string, Synthesis, string[], variable: string | undefined]>([
+  ['none by default', standard, [], undefined],
+  ['none by default, with a search collection', withCollection, [], undefined],
+  ['all with receipts: keyed', little, receiptIds, 'keyed'],
+  ['all with receipts: keyed, and every other setting', everything, receiptIds, 'keyed'],
+])('resources for receipts, whose logical ids never change: %s', (_, synthesis, ids, variable) => {
+  const isOfReceipts = (id: string) => /^(Receipt|Log)Key|^ReceiptLog[0-9A-F]+$|^sequencereceiptsFunction|^AlarmsReceipt/.test(id);
+  expect(Object.keys(synthesis.template.Resources).filter(isOfReceipts).sort()).toEqual([...ids].sort());
+  for (const name of ['execute-intent', 'mcp', 'run-deferred-call']) expect(environmentOf(name, synthesis).RECEIPTS).toBe(variable);
 });
 
 describe('the resources of a deleted stack', () => {
@@ -1062,7 +1104,7 @@ describe('alarms', () => {
     expect(alarmOf('ApiErrors')).toMatchObject(ofCode('INTERNAL_SERVER_ERROR'));
     expect(alarmOf('Unavailable')).toMatchObject(ofCode('SERVICE_UNAVAILABLE'));
     expect(alarmOf('GatewayErrors')).toMatchObject({ ...counted, MetricName: 'GatewayFailures' });
-    for (const name of ['UsageErrors', 'DeferredErrors', 'ReceiptErrors'])
+    for (const name of ['UsageErrors', 'DeferredErrors'])
       expect(alarmOf(name)).toMatchObject({ Namespace: 'AWS/Lambda', MetricName: 'Errors', Threshold: 2 });
   });
 
@@ -1325,9 +1367,7 @@ describe('the setting search: opensearch', () => {
       Type: 'SEARCH',
       StandbyReplicas: 'ENABLED',
     });
-    expect(schedulesOf(withCollection)).toEqual(
-      ['countusage', 'feedsearchcollection', 'sequencereceipts'].map((name) => `${name} rate(1 minute) ENABLED`),
-    );
+    expect(schedulesOf(withCollection)).toEqual(['countusage', 'feedsearchcollection'].map((name) => `${name} rate(1 minute) ENABLED`));
     expect(named('S3::Bucket', 'Snapshots', withCollection)).toBeUndefined();
     for (const name of ['search-intents', 'mcp', 'feed-search-collection']) {
       const variables = environmentOf(name, withCollection);

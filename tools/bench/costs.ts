@@ -5,7 +5,7 @@ import { obtainPat, startGate } from './gate.ts';
 import { formatTable, inMs, percentile, turns } from './load.ts';
 import { type BenchedRequest, benchEvent, runAlone, startThread } from './workers.ts';
 
-const intentUid = 'bench.example:operation-0:v1';
+export const intentUid = 'bench.example:operation-0:v1';
 const execution = '/api/intents/execute';
 const search = '/api/intents/search';
 /** Numbers of prohibitions, none of which concerns an intent of the benchmark. */
@@ -28,7 +28,8 @@ const prohibit =
     policy.prohibition = [...(policy.prohibition ?? []), ...each.map((rule) => ({ ...rule, action: 'execute' }))];
   };
 
-async function register(baseUrl: string, bearer: string, upstreamUrl: string, count: number): Promise<void> {
+/** Registers so many intents, each of which answers with as many bytes as requested. */
+export async function register(baseUrl: string, bearer: string, upstreamUrl: string, count: number): Promise<void> {
   const http = openHttp({ url: baseUrl });
   const service = { service_name: 'Benchmark', service_url: 'https://bench.example', description: 'Answers what it is asked for.' };
   const saved = await http.send('POST', '/api/services', { bearer, body: service });

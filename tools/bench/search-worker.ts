@@ -1,7 +1,8 @@
 import { createReadStream, existsSync } from 'node:fs';
 import { rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openSearchIndex } from '../../functions/core/search/sqlite/search-index.ts';
+import { batchesOf } from '../../functions/core/batches.ts';
+import { openSearchIndex, type SearchIndex } from '../../functions/core/search/sqlite/search-index.ts';
 import { loadSnapshot, type SnapshotStore, saveSnapshot } from '../../functions/core/search/sqlite/snapshots.ts';
 import { mix, multiply, pageSize } from './search-corpus/multiply.ts';
 import { type Corpus, toRecords } from './search-corpus.ts';
@@ -41,7 +42,17 @@ async function build({ folder, size, corpus }: ScaleTask): Promise<void> {
   console.log(`\n${size} intents: built in ${(builtMs / 1000).toFixed(1)} s, ${mebibytes(bytes)} on disk`);
 }
 
-async function measure({ folder, corpus }: ScaleTask): Promise<void> {
+/** Replaces a thousand intents as a search does that finds these changes in the log. @returns milliseconds per change */
+function replaceMany(index: SearchIndex, { size, corpus }: ScaleTask): number {
+  const records = multiply(corpus.documents, size, 0);
+  const startMs = performance.now();
+  for (const batch of batchesOf(records, 100))
+    index.apply(batch.map((record) => (record.kind === 'intent' ? { ...record, description: `${record.description} Changed.` } : record)));
+  return (performance.now() - startMs) / records.filter(({ kind }) => kind === 'intent').length;
+}
+
+async function measure(task: ScaleTask): Promise<void> {
+  const { folder, corpus } = task;
   const before = process.memoryUsage().rss;
   const startMs = performance.now();
   const file = join(folder, 'opened.sqlite');
@@ -55,11 +66,15 @@ async function measure({ folder, corpus }: ScaleTask): Promise<void> {
   const appliedMs = (performance.now() - applyMs) / records.length;
   globalThis.gc?.();
   const { rss } = process.memoryUsage();
+  const peak = process.resourceUsage().maxRSS * 1_024;
   console.log(`opened in ${milliseconds(openedMs)}, one record applied in ${milliseconds(appliedMs)}`);
-  console.log(`process memory: ${mebibytes(rss)}, of which ${mebibytes(before)} before the index was opened`);
+  console.log(`process memory: ${mebibytes(rss)}, of which ${mebibytes(before)} before the index was opened; at most ${mebibytes(peak)}`);
   const raw = openRawFullText(join(folder, rawFile));
   console.table(await compareTimes((query) => index.search(query), raw.search, corpus));
   raw.close();
+  const changeMs = replaceMany(index, task);
+  const worth = Math.ceil(openedMs / changeMs);
+  console.log(`after a bulk: ${milliseconds(changeMs)} per change; opening a newer snapshot takes as long as ${worth} changes`);
   index.close();
 }
 

@@ -37,6 +37,7 @@ export async function runProcess<T>(script: string, task: object, options: ForkO
 export type Bundled = Pick<FunctionDefinition, 'folder' | 'environment'>;
 
 export interface HostTask {
+  /** an event, or a list of events that take turns */
   event: unknown;
   warmUp: number;
   runs: number;
@@ -50,7 +51,7 @@ export interface HostReport {
   /** CPU time per run, of all threads */
   processorMs: number;
   loaded: Memory;
-  after: Memory;
+  after: Memory & { peak: number };
 }
 
 /** Bytes of resident memory, and of the used heap. */
