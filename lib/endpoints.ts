@@ -188,7 +188,7 @@ const always: readonly BackgroundFunction[] = [
     logLines: { message: 'executed', of: executing },
     everyMinutes: 1,
     isQuiet: true,
-    needs: { table: { usage: ['query', 'put', 'delete'], stats: ['query', 'put', 'delete'] } },
+    needs: { table: { usage: ['query', 'put', 'update', 'delete', 'writeAll'], stats: ['query', 'put', 'delete'] } },
     timeoutSeconds: 300,
     memoryMb: 512,
   },
@@ -198,7 +198,7 @@ const always: readonly BackgroundFunction[] = [
     everyMinutes: 1,
     isQuiet: true,
     needs: {
-      table: { newReceipt: ['query', 'delete'], loggedReceipt: ['getAll', 'put'], receiptLog: ['get', 'put', 'update'] },
+      table: { newReceipt: ['query', 'writeAll'], loggedReceipt: ['getAll', 'writeAll'], receiptLog: ['get', 'put', 'update', 'delete'] },
       receipts: 'log',
     },
     timeoutSeconds: 300,

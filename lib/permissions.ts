@@ -19,6 +19,7 @@ const actionOf: Record<TableOperation, string> = {
   put: 'dynamodb:PutItem',
   update: 'dynamodb:UpdateItem',
   delete: 'dynamodb:DeleteItem',
+  writeAll: 'dynamodb:BatchWriteItem',
   check: 'dynamodb:ConditionCheckItem',
 };
 
@@ -64,6 +65,7 @@ const verbs: Record<TableOperation, string> = {
   put: 'writes',
   update: 'changes',
   delete: 'deletes',
+  writeAll: 'writes and deletes in batches',
   check: 'checks',
 };
 

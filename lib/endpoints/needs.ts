@@ -1,6 +1,6 @@
 import type { RecordKind } from '../../functions/core/table/keys.ts';
 
-export type TableOperation = 'get' | 'getAll' | 'query' | 'put' | 'update' | 'delete' | 'check';
+export type TableOperation = 'get' | 'getAll' | 'query' | 'put' | 'update' | 'delete' | 'writeAll' | 'check';
 
 /** Everything that a function may access. Its permissions and environment are derived from this. */
 export interface Needs {

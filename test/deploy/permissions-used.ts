@@ -25,6 +25,10 @@ function accessesOf({ action, input }: AwsCall): Access[] {
       return [at(input.Item)];
     case 'dynamodb:BatchGetItem':
       return Object.values(input.RequestItems as Record<string, { Keys: unknown[] }>).flatMap(({ Keys }) => Keys.map((key) => at(key)));
+    case 'dynamodb:BatchWriteItem':
+      return Object.values(
+        input.RequestItems as Record<string, { PutRequest?: { Item: unknown }; DeleteRequest?: { Key: unknown } }[]>,
+      ).flatMap((writes) => writes.map(({ PutRequest, DeleteRequest }) => at(PutRequest?.Item ?? DeleteRequest?.Key)));
     case 'dynamodb:Query': {
       const [, placeholder = ''] = /pk = (:\w+)/.exec(String(input.KeyConditionExpression)) ?? [];
       return [{ action, partition: (input.ExpressionAttributeValues as Attributes)[placeholder]?.S ?? '' }];

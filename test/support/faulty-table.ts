@@ -85,6 +85,7 @@ export function connectFaultyTable(send: Send): Table {
     update: call('update'),
     delete: call('delete'),
     query: unknown,
+    writeAll: unknown,
     transact: unknown,
   };
 }

@@ -210,6 +210,16 @@ class Play {
         put: (item, condition) => one('put', item, true, () => base.put(item, condition)),
         update: (key, input) => one('update', key, true, () => base.update(key, input)),
         delete: (key, condition) => one('delete', key, true, () => base.delete(key, condition)),
+        // as a batch, its writes are made one by one
+        writeAll: async (writes) => {
+          await Promise.all(
+            writes.map((write) =>
+              'put' in write
+                ? one('put', write.put, true, () => base.put(write.put))
+                : one('delete', write.delete, true, () => base.delete(write.delete)),
+            ),
+          );
+        },
         transact: (writes, token) => {
           // sent again by the client of the table, it has the same token
           const sameToken = token ?? `${caller}.${this.#issued[caller]}`;

@@ -31,6 +31,8 @@ export const keyOf = (write: Write): Key => {
   return 'delete' in write ? write.delete : write.check;
 };
 
+const nameOf = ({ pk, sk }: Key): string => `${pk}\n${sk}`;
+
 /** @param pageSize - how many items a query returns at most: a table engine ends a page where it wants */
 export function openMemoryTable(pageSize = Number.POSITIVE_INFINITY): MemoryTable {
   const partitions = new Map<string, Map<string, Stored>>();
@@ -107,9 +109,15 @@ export function openMemoryTable(pageSize = Number.POSITIVE_INFINITY): MemoryTabl
 
     delete: async (key, condition) => writeOne({ delete: key, ...condition }),
 
+    async writeAll(writes) {
+      if (new Set(writes.map((write) => nameOf(keyOf(write)))).size < writes.length || writes.length > 25)
+        throw new Error('a batch has at most 25 writes, of distinct items');
+      execute(writes);
+    },
+
     async transact(writes, token) {
       if (token !== undefined && transactions.has(token)) return true;
-      const names = new Set(writes.map(keyOf).map(({ pk, sk }) => `${pk}\n${sk}`));
+      const names = new Set(writes.map(keyOf).map(nameOf));
       if (names.size < writes.length || writes.length > 100) throw new Error('a transaction has at most 100 writes, of distinct items');
       const failed = writes.flatMap((write, at) => (isAllowed(write, true) ? [] : [at]));
       if (failed.length > 0) return failed;

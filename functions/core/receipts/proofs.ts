@@ -14,7 +14,8 @@ const soon = { details: { reason: 'waiting' }, headers: { 'Retry-After': '60' } 
 /** @throws ApiError NOT_FOUND if the log has not been created yet, within a minute of the deployment */
 export async function requireHead(table: Pick<Table, 'get'>, origin: string): Promise<HeadItem> {
   const head = await table.get<HeadItem>(keys.receiptLog(origin));
-  if (!head) throw new ApiError('NOT_FOUND', 'The log of receipts begins within a minute of the deployment. Ask again then.', soon);
+  if (!head?.checkpoint)
+    throw new ApiError('NOT_FOUND', 'The log of receipts begins within a minute of the deployment. Ask again then.', soon);
   return head;
 }
 

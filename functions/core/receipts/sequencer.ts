@@ -1,23 +1,35 @@
+import { hash } from 'node:crypto';
 import { runInBatches } from '../batches.ts';
-import type { Condition } from '../table/expression.ts';
-import { keys, newReceiptPartitions } from '../table/keys.ts';
-import { getMany } from '../table/pages.ts';
+import { log } from '../log.ts';
+import { type Key, keys, newReceiptPartitions } from '../table/keys.ts';
+import { beginRun, type Run, RunOvertaken } from '../table/leases.ts';
+import { getMany, writeMany } from '../table/pages.ts';
 import type { Item, Table } from '../table/table.ts';
+import { timeOfUlid } from '../ulid.ts';
 import { type NewReceiptItem, spellEntry } from './entries.ts';
 import type { EvidenceKey } from './evidence-keys.ts';
 import type { ReceiptLog } from './log-store.ts';
-import { signCheckpoint, type Verifier } from './note.ts';
-import { extendLog } from './tiles.ts';
+import { signCheckpoint } from './note.ts';
+import { extendLog, type ReadObject } from './tiles.ts';
 
-/** The head of the log. Each change is one conditional write, so that only one of several sequencers succeeds. */
+/** The head of the log. Each change is one conditional write, which only the newest run can make. */
 export interface HeadItem extends Item {
-  /** number of entries that the checkpoint covers */
+  /** number of entries that the checkpoint covers; absent until the log begins */
   size: number;
   checkpoint: string;
-  /** the newest entries, until they are published and removed from the waiting receipts */
-  entries?: string[];
-  /** size of the log before `entries`; equal to `size` until their tiles are written */
+  /** digest of the published keys */
+  keys?: string;
+  /** the page of entries that is being appended, until they are no longer among the waiting receipts */
+  page?: string;
+  /** size of the log before `page`; equal to `size` until its tiles are written */
   from?: number;
+}
+
+/** A page of new entries. It never changes, so that repeating a step repeats what it wrote. */
+interface PageItem extends Item {
+  /** one entry per line */
+  entries: string;
+  expires_at: number;
 }
 
 export interface LoggedItem extends Item {
@@ -25,110 +37,182 @@ export interface LoggedItem extends Item {
   expires_at: number;
 }
 
-/** Maximum number of entries in the head: an item has at most 400 KB, and an entry 70 bytes. */
-const maxEntries = 4_000;
+/** Maximum number of entries in a page: an item has at most 400 KB, and an entry 70 bytes. A multiple of the 256 entries of a full tile. */
+const maxEntries = 22 * 256;
 
-/** Maximum number of concurrent requests. */
+/** Maximum number of concurrent requests to each service. */
 const parallel = 50;
 
 /** How long a proof can be requested by execution id, in seconds. The log itself is kept for ever. */
 const provableSeconds = 400 * 86_400;
 
-/** Time reserved for a batch, in milliseconds. */
-const batchMs = 30_000;
+/** Time reserved for a page, in milliseconds. */
+const pageMs = 30_000;
+
+/** How long a run may be silent before the next one takes over, in milliseconds: less than the minute between runs, and more than a step takes. */
+export const leaseMs = 50_000;
 
 const idOf = (entry: string): string => entry.slice(0, 26);
 
 export type SequencedLog = Pick<ReceiptLog, 'store' | 'verifier' | 'publicKeys'> & { logKey: Pick<EvidenceKey, 'sign'> };
 
 /**
- * Opens the sequencer, which appends waiting receipts to the log in three steps: add the next entries to the head; write their tiles and advance the
- * head; publish the checkpoint and delete the waiting receipts. Each step can be repeated after a crash, or by several sequencers concurrently.
+ * Opens the sequencer, which appends waiting receipts to the log page by page, in three steps: store the next entries as a page and claim it in the
+ * head; write their tiles and advance the head; publish the checkpoint and delete the waiting receipts. One run is at work at a time. Each step can
+ * be repeated after a crash, even while the run that began it is still at it.
  */
 export function openSequencer(
   { store, verifier, logKey, publicKeys }: SequencedLog,
-  table: Pick<Table, 'get' | 'getAll' | 'query' | 'put' | 'update' | 'delete'>,
+  table: Pick<Table, 'get' | 'getAll' | 'query' | 'put' | 'update' | 'delete' | 'writeAll'>,
+  now: () => number = Date.now,
 ) {
-  /** Creates an empty log. */
-  async function begin(log: Verifier): Promise<void> {
-    const { root } = await extendLog(store.read, 0, []);
-    const checkpoint = await signCheckpoint(log, 0, root, logKey.sign);
-    if (!(await table.put({ ...keys.receiptLog(log.origin), size: 0, checkpoint }, { when: [['absent', 'pk']] }))) return;
-    await publish(checkpoint);
+  const expiresAt = (): number => Math.ceil(now() / 1_000) + provableSeconds;
+
+  /** The oldest waiting receipts of each partition. */
+  const readWaiting = (limit: number) => Promise.all(newReceiptPartitions().map((pk) => table.query<NewReceiptItem & Key>(pk, { limit })));
+
+  /** Age of the oldest receipt that is not in the log, in seconds; 0 if there is none. */
+  async function oldestSeconds(): Promise<number> {
+    const times = (await readWaiting(1)).flatMap(({ items }) => items.map(({ sk }) => timeOfUlid(sk)));
+    return times.length === 0 ? 0 : Math.max(0, Math.round((now() - Math.min(...times)) / 1_000));
   }
 
-  const publish = async (checkpoint: string): Promise<void> => {
-    for (const [name, content] of Object.entries(await publicKeys())) await store.write(name, content);
+  /** Publishes the checkpoint, and the keys if they have changed. @returns their digest */
+  async function publish(checkpoint: string, published?: string): Promise<string> {
+    const objects = await publicKeys();
+    const digest = hash('sha256', JSON.stringify(objects), 'base64url');
+    if (digest !== published) for (const [name, content] of Object.entries(objects)) await store.write(name, content);
     await store.write('checkpoint', checkpoint);
-  };
-
-  /** Finds waiting receipts, and deletes those that are already in the log: a late retry may have stored one again. */
-  async function findNew({ origin }: Verifier): Promise<string[]> {
-    const shards = newReceiptPartitions();
-    const limit = Math.floor(maxEntries / shards.length);
-    const pages = await Promise.all(shards.map((pk) => table.query<NewReceiptItem>(pk, { limit })));
-    const waiting = pages.flatMap(({ items }) => items.map(({ sk, digest }) => ({ executionId: String(sk), digest })));
-    const logged = await getMany(
-      table,
-      waiting.map(({ executionId }) => keys.loggedReceipt(executionId, origin)),
-    );
-    const known = waiting.filter((_, at) => logged[at]);
-    await runInBatches(known, parallel, ({ executionId }) => table.delete(keys.newReceipt(executionId)));
-    return waiting
-      .filter((_, at) => !logged[at])
-      .map(spellEntry)
-      .sort();
+    return digest;
   }
 
-  /** Writes the tiles, then advances the head. */
-  async function integrate(log: Verifier, { size, entries = [] }: HeadItem): Promise<void> {
-    const { objects, root } = await extendLog(store.read, size, entries);
-    await runInBatches([...objects], parallel, ([path, content]) => store.write(path, content));
-    const moved = size + entries.length;
-    const checkpoint = await signCheckpoint(log, moved, root, logKey.sign);
-    await table.update(keys.receiptLog(log.origin), { set: { size: moved, checkpoint }, when: isAt(size, size), isQuiet: true });
-  }
+  /** Appends until no receipt waits or the time is up. @returns whether none waits */
+  async function append(
+    run: Run & { item: Partial<HeadItem> },
+    origin: string,
+    remainingMs: () => number,
+    count: (entries: number) => void,
+  ) {
+    let head = run.item as Partial<HeadItem>;
+    let entries: string[] | undefined;
+    let isLast = false;
+    /** what the last page read and wrote, which contains the right edge of the log */
+    let recent = new Map<string, Uint8Array>();
+    const key = verifier();
+    const checkpointOf = async (size: number, root: Uint8Array) => signCheckpoint(await key, size, root, logKey.sign);
+    const save = async (set: Partial<HeadItem>, remove: readonly ('page' | 'from')[] = []): Promise<void> => {
+      await run.save(set, remove);
+      head = { ...head, ...set, ...Object.fromEntries(remove.map((name) => [name, undefined])) };
+    };
+    const pageKey = (page: string): Key => keys.receiptPage(origin, page);
 
-  async function finish(log: Verifier, { size, from = 0, entries = [], checkpoint }: HeadItem): Promise<void> {
-    await publish(checkpoint);
-    const expires_at = Math.ceil(Date.now() / 1_000) + provableSeconds;
-    const ids = entries.map((entry, at) => ({ id: idOf(entry), index: from + at }));
-    await runInBatches(ids, parallel, async ({ id, index }) => {
-      await table.put({ ...keys.loggedReceipt(id, log.origin), index, expires_at } satisfies LoggedItem);
-      await table.delete(keys.newReceipt(id));
-    });
-    const head = keys.receiptLog(log.origin);
-    if (await table.update(head, { remove: ['entries', 'from'], when: isAt(size, from), isQuiet: true })) return;
-    // another sequencer is ahead, and this one may have overwritten its checkpoint
-    const current = await table.get<HeadItem>(head);
-    if (current && current.size > size) await publish(current.checkpoint);
+    async function begin(): Promise<void> {
+      const checkpoint = await checkpointOf(0, (await extendLog(store.read, 0, [])).root);
+      await save({ size: 0, checkpoint, keys: await publish(checkpoint) });
+    }
+
+    /** Claims the next page. Deletes waiting receipts that are already in the log: a late retry may have stored one again. */
+    async function claim(size: number): Promise<void> {
+      const pages = await readWaiting(maxEntries / newReceiptPartitions().length);
+      isLast = pages.every(({ lastKey }) => lastKey === undefined);
+      const waiting = pages.flatMap(({ items }) => items);
+      const logged = await getMany(
+        table,
+        waiting.map(({ sk }) => keys.loggedReceipt(sk, origin)),
+        parallel,
+      );
+      const known = waiting.filter((_, at) => logged[at]);
+      await writeMany(
+        table,
+        known.map(({ pk, sk }) => ({ delete: { pk, sk } })),
+        parallel,
+      );
+      const fresh = waiting.filter((_, at) => !logged[at]).map(({ sk, digest }) => spellEntry({ executionId: sk, digest }));
+      if (fresh.length === 0) return;
+      // a full page ends with a full tile, so that the next one has none to complete
+      entries = fresh.sort().slice(0, maxEntries - (size % 256));
+      if (entries.length < fresh.length) isLast = false;
+      const page = `${run.item.run_number}#${size}`;
+      await table.put({ ...pageKey(page), entries: entries.join('\n'), expires_at: expiresAt() } satisfies PageItem & Key);
+      await save({ page, from: size });
+    }
+
+    /** Writes the tiles, then advances the head. */
+    async function integrate(size: number, added: readonly string[]): Promise<void> {
+      const used = new Map<string, Uint8Array>();
+      const read: ReadObject = async (path) => {
+        const object = recent.get(path) ?? (await store.read(path));
+        if (object) used.set(path, object);
+        return object;
+      };
+      const { objects, root } = await extendLog(read, size, added);
+      await runInBatches(objects, parallel, ([path, content]) => store.write(path, content));
+      recent = new Map([...used, ...objects]);
+      await save({ size: size + added.length, checkpoint: await checkpointOf(size + added.length, root) });
+    }
+
+    async function finish({ from = 0, page = '', checkpoint, keys: published }: HeadItem, added: readonly string[]): Promise<void> {
+      const digest = await publish(checkpoint, published);
+      const expires_at = expiresAt();
+      const ids = added.map(idOf);
+      const logged = ids.map((id, at) => ({ ...keys.loggedReceipt(id, origin), index: from + at, expires_at }) satisfies LoggedItem);
+      await writeMany(
+        table,
+        logged.map((put) => ({ put })),
+        parallel,
+      );
+      await run.renew();
+      await writeMany(
+        table,
+        ids.map((id) => ({ delete: keys.newReceipt(id) })),
+        parallel,
+      );
+      await save({ keys: digest }, ['page', 'from']);
+      await table.delete(pageKey(page));
+      entries = undefined;
+      count(added.length);
+    }
+
+    while (remainingMs() > pageMs) {
+      const { size, page, from } = head;
+      if (size === undefined) await begin();
+      else if (page === undefined) {
+        if (isLast) return true;
+        await claim(size);
+      } else {
+        entries ??= (await table.get<PageItem>(pageKey(page)))?.entries.split('\n');
+        if (!entries) throw new Error('the page of entries that is being appended is missing');
+        if (from === size) await integrate(size, entries);
+        else await finish(head as HeadItem, entries);
+      }
+    }
+    return false;
   }
 
   /**
-   * Runs until no receipt waits or the time is up.
+   * Does one run, and logs how far it came. Does nothing else if another run is at work.
    * @throws Error if a store fails; the next run continues
    */
   return async (remainingMs: () => number): Promise<void> => {
-    const log = await verifier();
-    const key = keys.receiptLog(log.origin);
-    while (remainingMs() > batchMs) {
-      const head = await table.get<HeadItem>(key);
-      if (!head) await begin(log);
-      else if (!head.entries) {
-        const entries = await findNew(log);
-        if (entries.length === 0) return;
-        const when: Condition[] = [
-          ['=', 'size', head.size],
-          ['absent', 'entries'],
-        ];
-        await table.update(key, { set: { entries, from: head.size }, when, isQuiet: true });
-      } else if (head.from === head.size) await integrate(log, head);
-      else await finish(log, head);
+    const { origin } = await verifier();
+    const run = await beginRun<Partial<HeadItem>>(table, keys.receiptLog(origin), leaseMs, now);
+    let receipts = 0;
+    let isDone = false;
+    try {
+      if (run) {
+        isDone = await append(run, origin, remainingMs, (entries) => {
+          receipts += entries;
+        });
+      }
+    } catch (error) {
+      if (!(error instanceof RunOvertaken)) throw error;
+      // this run may have overwritten the checkpoint of a later one
+      const current = await table.get<Partial<HeadItem>>(keys.receiptLog(origin));
+      if (current?.checkpoint) await store.write('checkpoint', current.checkpoint);
+    } finally {
+      await run?.end().catch(() => {});
+      const oldest_seconds = isDone ? 0 : await oldestSeconds().catch(() => undefined);
+      log.info('sequenced receipts', { receipts, oldest_seconds });
     }
   };
 }
-
-const isAt = (size: number, from: number): Condition[] => [
-  ['=', 'size', size],
-  ['=', 'from', from],
-];

@@ -65,11 +65,12 @@ function toSortKey(text: string, prefixBytes = 0): string {
   return `${text.slice(0, 200).toWellFormed()}#${createHash('sha256').update(text).digest('hex')}`;
 }
 
-/** Number of partitions for waiting receipts; each sustains about 1,000 writes a second. */
-const receiptShards = 8;
-
+/**
+ * The partitions of waiting receipts, by the last character of the execution id (Crockford's base 32), which is random. Each sustains about 1,000
+ * writes a second, or 500 receipts, which are written and deleted.
+ */
 export const newReceiptPartitions = (): string[] =>
-  Array.from({ length: receiptShards }, (_, shard) => `${partitions.newReceipt.prefix}${shard}`);
+  [...'0123456789ABCDEFGHJKMNPQRSTVWXYZ'].map((last) => partitions.newReceipt.prefix + last);
 
 const toSlot = (ms: number): string => new Date(ms).toISOString().slice(0, 16);
 
@@ -112,12 +113,14 @@ export const keys = {
   execution: (executionId: string): Key => key('execution', executionId, 'EXECUTION'),
   /** a part of a queue of calls */
   queuePart: (queue: 'approval' | 'callQueue', part: number): Key => key(queue, String(part), 'CALLS'),
-  /** a receipt that is not in the log yet; the random end of the execution id chooses the shard */
-  newReceipt: (executionId: string): Key => key('newReceipt', String(executionId.charCodeAt(25) % receiptShards), executionId),
+  /** a receipt that is not in the log yet */
+  newReceipt: (executionId: string): Key => key('newReceipt', executionId.slice(-1), executionId),
   /** @param origin - name of the log */
   loggedReceipt: (executionId: string, origin: string): Key => key('loggedReceipt', executionId, origin),
-  /** size and newest entries of a log of receipts */
+  /** size and checkpoint of a log of receipts, and the run that extends it */
   receiptLog: (origin: string): Key => key('receiptLog', origin, 'HEAD'),
+  /** entries that are being appended, in a partition of their own, because they are large */
+  receiptPage: (origin: string, page: string): Key => key('receiptLog', `${origin}#${page}`, 'PAGE'),
   jti: (issuer: string, jti: string): Key => key('jti', issuer, jti),
   slowCalls: (origin: string, functionName: string): Key => key('slowCalls', origin, `FUNCTION#${functionName}`),
   /**
@@ -128,6 +131,8 @@ export const keys = {
     const minute = toSlot(minuteMs);
     return key('usage', `${minute.slice(0, 13)}:00#${shard}`, `${minute}#${executionId}`);
   },
+  /** the run that adds up executions */
+  countingRun: (): Key => key('usage', 'RUN', 'RUN'),
   /** marks the totals of a minute as out of date */
   changedMinute: (shard: number, minuteMs: number): Key => key('usage', `CHANGED#${shard}`, toSlot(minuteMs)),
   /** marks the totals of an hour or a day as out of date */

@@ -51,3 +51,50 @@ export async function takeLease(
     await remove([lease]).catch((error: unknown) => log.warn('lease kept until it expires', { cause: describeCause(error) }));
   };
 }
+
+/** A record whose runs take turns. Times are in milliseconds since the epoch. */
+export interface RunItem extends Item {
+  run_number: number;
+  busy_until?: number;
+}
+
+/** Another run has begun, because this one was silent for longer than its lease. */
+export class RunOvertaken extends Error {
+  override readonly name = 'RunOvertaken';
+}
+
+/**
+ * Begins a run of background work that excludes others until it ends, or is silent for `lifeMs`.
+ * @param key - of the record in which the run keeps its progress
+ * @returns undefined if another run is active
+ */
+export async function beginRun<T extends Item>(table: Pick<Table, 'update'>, key: Key, lifeMs: number, now: () => number = Date.now) {
+  const item = await table.update<T & RunItem>(key, {
+    add: [['run_number', 1]],
+    set: { busy_until: now() + lifeMs },
+    when: [['any', ['absent', 'busy_until'], ['<', 'busy_until', now()]]],
+  });
+  if (!item) return undefined;
+  let renewedMs = now();
+  const change = (set: Item, remove: readonly string[]) =>
+    table.update(key, { set, remove, when: [['=', 'run_number', item.run_number]], isQuiet: true });
+  const save = async (set: Item, remove: readonly string[] = []): Promise<void> => {
+    const savedMs = now();
+    if (!(await change({ ...set, busy_until: savedMs + lifeMs }, remove)))
+      throw new RunOvertaken('a later run has begun, because this one was silent for too long');
+    renewedMs = savedMs;
+  };
+  return {
+    /** the record when the run began; `run_number` is greater than that of every earlier run */
+    item,
+    /** Changes the record. @throws RunOvertaken */
+    save,
+    /** Keeps the lease. @throws RunOvertaken */
+    renew: async (): Promise<void> => {
+      if (now() - renewedMs > lifeMs / 5) await save({});
+    },
+    end: async (): Promise<void> => void (await change({}, ['busy_until'])),
+  };
+}
+
+export type Run = NonNullable<Awaited<ReturnType<typeof beginRun>>>;

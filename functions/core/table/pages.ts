@@ -1,6 +1,6 @@
-import { batchesOf } from '../batches.ts';
+import { batchesOf, runInBatches } from '../batches.ts';
 import type { Key } from './keys.ts';
-import type { Item, Query, Table } from './table.ts';
+import type { BatchedWrite, Item, Query, Table } from './table.ts';
 
 /** Reads a query page by page; each page is read on demand. */
 export async function* pagesOf<T extends Item>(table: Pick<Table, 'query'>, pk: string, query: Query = {}): AsyncGenerator<T[]> {
@@ -28,8 +28,20 @@ export const readPartitions = async <T extends Item>(table: Pick<Table, 'query'>
 
 const batchSize = 100;
 
-export async function getMany<T extends Item>(table: Pick<Table, 'getAll'>, keys: readonly Key[]): Promise<(T | undefined)[]> {
-  const found: (T | undefined)[] = [];
-  for (const batch of batchesOf(keys, batchSize)) found.push(...(await table.getAll<T>(batch)));
+/** @param parallel - maximum number of concurrent requests */
+export async function getMany<T extends Item>(
+  table: Pick<Table, 'getAll'>,
+  keys: readonly Key[],
+  parallel = 1,
+): Promise<(T | undefined)[]> {
+  const found: (T | undefined)[] = new Array(keys.length);
+  const starts = Array.from({ length: Math.ceil(keys.length / batchSize) }, (_, at) => at * batchSize);
+  await runInBatches(starts, parallel, async (start) => {
+    for (const [at, item] of (await table.getAll<T>(keys.slice(start, start + batchSize))).entries()) found[start + at] = item;
+  });
   return found;
 }
+
+/** Makes unconditional writes to distinct items, up to `parallel` batches of 25 at the same time. */
+export const writeMany = (table: Pick<Table, 'writeAll'>, writes: readonly BatchedWrite[], parallel: number): Promise<void> =>
+  runInBatches(batchesOf(writes, 25), parallel, (batch) => table.writeAll(batch));

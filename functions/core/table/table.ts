@@ -4,6 +4,8 @@ import {
   BatchGetCommand,
   type BatchGetCommandInput,
   type BatchGetCommandOutput,
+  BatchWriteCommand,
+  type BatchWriteCommandInput,
   DeleteCommand,
   type DynamoDBDocumentClient,
   GetCommand,
@@ -21,7 +23,7 @@ import { readEnvironment } from '../environment.ts';
 import { LeanDocumentClient, LeanDynamoDBClient } from './dynamodb-client.ts';
 import { type Conditional, compileConditions, compileUpdate, type Update } from './expression.ts';
 import { type Key, type TableName, tableOf } from './keys.ts';
-import { type Pause, reachWithin, retryConflicts } from './retry.ts';
+import { backOff, type Pause, reachWithin, retryConflicts } from './retry.ts';
 import { openTableClock, type TableClock } from './table-clock.ts';
 
 export type Item = Record<string, unknown>;
@@ -42,11 +44,16 @@ export type Write =
   | ({ delete: Key } & Conditional)
   | ({ check: Key } & Conditional);
 
+/** One write of a batch. */
+export type BatchedWrite = { put: Key & Item } | { delete: Key };
+
 /** Time limit of one operation with its retries, in milliseconds, so that a request can be answered with 503 within 3 seconds. */
 const operationTimeoutMs = 2_500;
 
-/** Maximum number of consecutive batch responses without any item. */
+/** Maximum number of consecutive responses to a batch in which nothing was read or written. */
 const batchAttempts = 3;
+
+const overloaded = () => unavailable('The database of the gate is overloaded. Try again after Retry-After.');
 
 const unprocessed = <T extends object>(left: T | undefined): T | undefined => (left && Object.keys(left).length > 0 ? left : undefined);
 
@@ -66,6 +73,8 @@ export interface Table {
   /** @returns the updated item, which is empty if `isQuiet` */
   update<T extends Item>(key: Key, update: Update & { isQuiet?: true }): Promise<T | false>;
   delete(key: Key, condition?: Conditional): Promise<boolean>;
+  /** Up to 25 unconditional writes to distinct items in one round trip. After a failure, some of them may have been made. */
+  writeAll(writes: readonly BatchedWrite[]): Promise<void>;
   /**
    * Makes up to 100 writes to distinct items of both tables, or none of them.
    * @param token - idempotency token of up to 36 characters: within ten minutes, a transaction with the same token is executed once
@@ -111,7 +120,7 @@ export function openTable(
       [...byTable].map(([name, Keys]) => [name, { Keys, ConsistentRead: true }]),
     );
     for (let attempt = 0; left; attempt++) {
-      if (attempt === batchAttempts) throw unavailable('The database of the gate is overloaded. Try again after Retry-After.');
+      if (attempt === batchAttempts) throw overloaded();
       const requestItems: BatchGetCommandInput['RequestItems'] = left;
       const output: BatchGetCommandOutput = await reach(() => client.send(new BatchGetCommand({ RequestItems: requestItems })));
       const items = Object.values(output.Responses ?? {}).flat();
@@ -160,6 +169,26 @@ export function openTable(
     async delete(key, condition = {}) {
       const command = new DeleteCommand({ TableName: nameOf(key), Key: key, ...compileConditions(condition) });
       return Boolean(await conditional(() => client.send(command)));
+    },
+    async writeAll(writes) {
+      const keyOf = (write: BatchedWrite): Key => ('put' in write ? write.put : write.delete);
+      const requests = Map.groupBy(writes, (write) => nameOf(keyOf(write)));
+      let left: BatchWriteCommandInput['RequestItems'] = Object.fromEntries(
+        [...requests].map(([name, own]) => [
+          name,
+          own.map((write) => ('put' in write ? { PutRequest: { Item: write.put } } : { DeleteRequest: { Key: write.delete } })),
+        ]),
+      );
+      const count = () => Object.values(left ?? {}).reduce((sum, some) => sum + some.length, 0);
+      for (let attempt = 0, startMs = performance.now(); left && count() > 0; ) {
+        const before = count();
+        const command: BatchWriteCommand = new BatchWriteCommand({ RequestItems: left });
+        left = unprocessed((await reach(() => client.send(command))).UnprocessedItems);
+        if (!left) return;
+        attempt = count() < before ? 0 : attempt + 1;
+        if (attempt === batchAttempts) throw overloaded();
+        await backOff(attempt, performance.now() - startMs);
+      }
     },
     async transact(writes, token = randomUUID()) {
       const command = new TransactWriteCommand({

@@ -1,5 +1,5 @@
-import type { Update } from '../../table/expression.ts';
 import { keys } from '../../table/keys.ts';
+import { beginRun } from '../../table/leases.ts';
 import type { Table } from '../../table/table.ts';
 import type { LogPosition } from '../registry-source.ts';
 
@@ -23,32 +23,21 @@ export const maxRunMs = 310_000;
 export function openFeedState(table: Table, collection: string, now: () => number = Date.now) {
   const key = keys.feed(collection);
 
-  const update = (run: number, change: Update) => table.update(key, { ...change, when: [['=', 'run_number', run]], isQuiet: true });
-
   return {
     /** @returns undefined if another run is active */
     async begin() {
-      const item = await table.update<{ run_number: number; progress?: FeedProgress }>(key, {
-        add: [['run_number', 1]],
-        set: { busy_until: now() + maxRunMs },
-        when: [['any', ['absent', 'busy_until'], ['<', 'busy_until', now()]]],
-      });
-      if (!item) return undefined;
-      const number = item.run_number;
-      return {
-        /** greater than that of every earlier run */
-        number,
-        /** progress of earlier runs; undefined before the first */
-        progress: item.progress,
-        /** @throws Error if this run took so long that a later one has begun */
-        async save(progress: FeedProgress): Promise<void> {
-          const isSaved = await update(number, { set: { progress } });
-          if (!isSaved) throw new Error('a later run has taken over the search collection, because this one took too long');
-        },
-        async end(): Promise<void> {
-          await update(number, { remove: ['busy_until'] });
-        },
-      };
+      const run = await beginRun<{ progress?: FeedProgress }>(table, key, maxRunMs, now);
+      return (
+        run && {
+          /** greater than that of every earlier run */
+          number: run.item.run_number,
+          /** progress of earlier runs; undefined before the first */
+          progress: run.item.progress,
+          /** @throws RunOvertaken */
+          save: (progress: FeedProgress) => run.save({ progress }),
+          end: run.end,
+        }
+      );
     },
   };
 }
