@@ -15,7 +15,7 @@ export interface Deps {
  */
 export const createAction =
   ({ usage, now = Date.now }: Deps) =>
-  (event: unknown): Promise<void> =>
-    isDelivery(event) ? usage.keep(readExecuted(event, now())) : usage.rollUp();
+  (event: unknown, remainingMs: () => number): Promise<void> =>
+    isDelivery(event) ? usage.keep(readExecuted(event, now())) : usage.rollUp(remainingMs);
 
 export const handler = serveSchedule(createAction({ usage: openUsage(tableFromEnvironment()) }));

@@ -1,6 +1,7 @@
 import { statsQuery } from '../schemas/stats.ts';
 import { foldName } from '../schemas/text.ts';
 import { type ExecutionStats, openExecutionStats, toRows } from './core/activity/stats.ts';
+import { isShared } from './core/activity/totals.ts';
 import { mayChange } from './core/admin/admin.ts';
 import { type AdminAction, serveAdmin } from './core/admin/for-admins.ts';
 import { ok } from './core/http/response.ts';
@@ -22,7 +23,8 @@ export const createAction =
     );
     switch (by) {
       case 'agent': {
-        const agents = toRows(seen, ['agent_id'], ({ agent_id = '' }) => foldName(agent_id));
+        const own = seen.filter((one) => !isShared(by, one));
+        const agents = toRows(own, ['agent_id'], ({ agent_id = '' }) => foldName(agent_id));
         return ok({ period, from, agents: agents.slice(0, maxRows) });
       }
       case 'intent':

@@ -2,7 +2,8 @@ import { setImmediate } from 'node:timers/promises';
 import { beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { Executed } from '../../functions/core/activity/executed-lines.ts';
 import { openExecutionStats, toRows } from '../../functions/core/activity/stats.ts';
-import { openUsage } from '../../functions/core/activity/usage.ts';
+import { maxAgents } from '../../functions/core/activity/totals.ts';
+import { leaseMs, openUsage } from '../../functions/core/activity/usage.ts';
 import { log } from '../../functions/core/log.ts';
 import type { Table } from '../../functions/core/table/table.ts';
 import { newUlid } from '../../functions/core/ulid.ts';
@@ -18,7 +19,8 @@ const noon = Date.parse('2026-03-01T12:00:00Z');
 let nowMs = noon;
 const now = () => nowMs;
 const open = (table: Table) => {
-  const run = createAction({ usage: openUsage(table, now), now });
+  const action = createAction({ usage: openUsage(table, now), now });
+  const run = (event: unknown, remainingMs = () => 300_000) => action(event, remainingMs);
   return { deliver: (lines: Parameters<typeof deliveryOf>[0]) => run(deliveryOf(lines)), rollUp: () => run({}), run };
 };
 
@@ -140,8 +142,8 @@ describe('executions are counted once', () => {
       for (let turns = random() < 0.03 ? 100 : Math.floor(random() * 4); turns > 0; turns--) await setImmediate();
     };
     const write =
-      <I extends unknown[]>(take: (...input: I) => Promise<boolean>) =>
-      async (...input: I): Promise<boolean> => {
+      <I extends unknown[], R>(take: (...input: I) => Promise<R>) =>
+      async (...input: I): Promise<R> => {
         await wait();
         left--;
         if (left === 0 && random() < 0.5) await take(...input);
@@ -152,7 +154,13 @@ describe('executions are counted once', () => {
       await wait();
       return table.query(...input);
     };
-    return { ...table, put: write(table.put), delete: write(table.delete), query };
+    const update = write(table.update as (...input: unknown[]) => Promise<unknown>) as Table['update'];
+    // a batch may have been made in part
+    const writeAll: Table['writeAll'] = async (writes) => {
+      for (const one of writes) await writeOne([one]);
+    };
+    const writeOne = write(table.writeAll);
+    return { ...table, put: write(table.put), delete: write(table.delete), update, writeAll, query };
   }
 
   const pick = <T>(random: () => number, all: readonly T[]): T => all[Math.floor(random() * all.length)] as T;
@@ -188,10 +196,16 @@ describe('executions are counted once', () => {
         }
       };
       // several of them at the same time
-      while (runs.length > 0) await Promise.all([undefined, undefined, ...runs.splice(0, 2)].map(attempt));
+      while (runs.length > 0) {
+        const some = [undefined, undefined, ...runs.splice(0, 2)].map(attempt);
+        // runs that have died, or are slow, are overtaken
+        nowMs += leaseMs + 1;
+        await Promise.all([...some, attempt(undefined)]);
+      }
     }
     const { deliver, rollUp } = open(table);
     for (const events of waiting) await deliver(events.map(lineOf));
+    nowMs += leaseMs + 1;
     await rollUp();
     return all;
   }
@@ -223,6 +237,183 @@ describe('executions are counted once', () => {
   };
 
   test('even if processes die at any write, in many mornings', async () => {
-    for (let seed = 100; seed < 112; seed++) await check(openMemoryTable(), seed);
+    for (let seed = 100; seed < 112; seed++) await check(openMemoryTable(seed % 2 === 0 ? 3 : undefined), seed);
+  });
+});
+
+describe('a run that rolls up', () => {
+  const info = jest.spyOn(log, 'info');
+  const lines = () => info.mock.calls.filter(([message]) => message === 'counted executions').map(([, members]) => members);
+  beforeEach(() => {
+    nowMs = noon + 10 * minuteMs;
+    info.mockClear();
+  });
+
+  /** Five minutes with three executions each. */
+  const deliverFive = async (table: Table) =>
+    open(table).deliver(Array.from({ length: 15 }, (_, at) => lineOf(executed({ at: noon + Math.floor(at / 3) * minuteMs }))));
+
+  test('excludes others, which write nothing and log the oldest minute', async () => {
+    const table = openMemoryTable();
+    await deliverFive(table);
+    const { promise: resumed, resolve: resume } = Promise.withResolvers<void>();
+    const { promise: paused, resolve: pause } = Promise.withResolvers<void>();
+    const put: Table['put'] = async (...input) => {
+      pause();
+      await resumed;
+      return table.put(...input);
+    };
+    const slow = open({ ...table, put }).rollUp();
+    await paused;
+    const before = table.items();
+    await open(table).rollUp();
+    expect([table.items(), lines()]).toEqual([before, [{ executions: 0, oldest_seconds: 600 }]]);
+    resume();
+    await slow;
+    expect(lines().at(-1)).toEqual({ executions: 15, oldest_seconds: 0 });
+    expect(await executionsOf(table)).toBe(15);
+  });
+
+  test.each<[title: string, pages: number, counted: number, oldestMinute: number]>([
+    ['before its first page', 0, 0, 10],
+    ['within the first minute', 4, 0, 10],
+    ['within the third minute', 28, 6, 8],
+  ])('and whose time is up %s leaves the rest to the next one', async (_, pages, counted, oldestMinute) => {
+    const table = openMemoryTable(1);
+    await deliverFive(table);
+    let asked = 0;
+    await open(table).run({}, () => (asked++ < pages ? 60_000 : 30_000));
+    expect(lines()).toEqual([{ executions: counted, oldest_seconds: oldestMinute * 60 }]);
+    expect(await executionsOf(table)).toBe(counted);
+    await open(table).rollUp();
+    expect(lines().at(-1)).toEqual({ executions: 15 - counted, oldest_seconds: 0 });
+    expect(await executionsOf(table)).toBe(15);
+  });
+
+  test('and that fails logs the oldest minute and gives its lease back', async () => {
+    const table = openMemoryTable();
+    await deliverFive(table);
+    const query: Table['query'] = (pk, input) => {
+      if (/T12:00#0/.test(pk)) throw new Error('the table is away');
+      return table.query(pk, input);
+    };
+    await expect(open({ ...table, query }).rollUp()).rejects.toThrow('the table is away');
+    expect(lines()).toEqual([{ executions: 0, oldest_seconds: 600 }]);
+    await open(table).rollUp();
+    expect(await executionsOf(table)).toBe(15);
+  });
+
+  test.each(['before', 'after'] as const)('and dies %s any operation loses and duplicates nothing', async (when) => {
+    for (let step = 0; ; step++) {
+      nowMs = noon + 10 * minuteMs;
+      const table = openMemoryTable(2);
+      await deliverFive(table);
+      let steps = 0;
+      const dying =
+        (name: 'query' | 'put' | 'update' | 'delete') =>
+        async (...input: unknown[]): Promise<unknown> => {
+          const run = table[name] as (...input: unknown[]) => Promise<unknown>;
+          const isHere = steps++ === step;
+          if (isHere && when === 'after') await run(...input);
+          if (steps > step) throw new Error('the process has died');
+          return run(...input);
+        };
+      const died = { ...table, query: dying('query'), put: dying('put'), update: dying('update'), delete: dying('delete') } as Table;
+      const isOver = await open(died)
+        .rollUp()
+        .then(
+          () => true,
+          () => false,
+        );
+      nowMs += leaseMs + 1;
+      await open(table).rollUp();
+      expect([step, await executionsOf(table, 'hour'), await executionsOf(table)]).toEqual([step, 15, 15]);
+      if (isOver) return expect(step).toBeGreaterThan(80);
+    }
+  });
+
+  test('reads pages of at most 1,000 executions, one per partition', async () => {
+    const table = openMemoryTable();
+    await open(table).deliver([lineOf(executed())]);
+    const query = jest.spyOn(table, 'query');
+    await open(table).rollUp();
+    const ofExecutions = query.mock.calls.filter(([pk]) => pk.startsWith('USAGE#2026'));
+    expect(ofExecutions.map(([, input]) => input?.limit)).toEqual(Array.from({ length: 8 }, () => 1_000));
+  });
+});
+
+describe('more agents than have totals of their own', () => {
+  const agents = (count: number, more: (at: number) => Partial<Executed> = () => ({})) =>
+    Array.from({ length: count }, (_, at) => executed({ agent_id: `agent-${at}`, ...more(at) }));
+
+  const rowsOf = (table: ReturnType<typeof openMemoryTable>, level: string) =>
+    table.items().filter(({ pk }) => pk.startsWith(`STATS#${level}#agent#`)) as unknown as {
+      agent_id?: string;
+      service_id: string;
+      executions: number;
+    }[];
+
+  const sumsOf = async (table: Table, period: StatsPeriod) => {
+    const { totals } = await openExecutionStats(table, now).read(period, 'agent');
+    const rows = toRows(totals, ['service_id']);
+    return Object.fromEntries(rows.map(({ service_id, executions }) => [service_id, executions]));
+  };
+
+  beforeEach(() => {
+    nowMs = noon;
+  });
+
+  test('share one per service; the busiest keep their own, and every execution counts once at each level', async () => {
+    const table = openMemoryTable();
+    const crowd = agents(1_500, (at) => ({ service_id: at % 2 === 0 ? 's1' : 's2' }));
+    const busy = Array.from({ length: 30 }, (_, at) => executed({ agent_id: `zz-busy-${at % 3}` }));
+    await open(table).deliver([...crowd, ...busy].map(lineOf));
+    await open(table).rollUp();
+    const rows = rowsOf(table, 'minute');
+    expect(rows).toHaveLength(maxAgents + 2);
+    expect(rows.filter(({ agent_id }) => agent_id?.startsWith('zz-busy')).map(({ executions }) => executions)).toEqual([10, 10, 10]);
+    expect(await sumsOf(table, 'hour')).toEqual({ s1: 780, s2: 750 });
+    nowMs += 24 * hourMs;
+    await open(table).rollUp();
+    expect(rowsOf(table, 'hour')).toHaveLength(maxAgents + 2);
+    expect(await sumsOf(table, 'month')).toEqual({ s1: 780, s2: 750 });
+  });
+
+  test('keep the totals that they have, whoever comes later', async () => {
+    const table = openMemoryTable();
+    await open(table).deliver(agents(maxAgents).map(lineOf));
+    await open(table).rollUp();
+    const later = Array.from({ length: 40 }, (_, at) => executed({ agent_id: `later-${at % 2}`, service_id: 's2' }));
+    await open(table).deliver([...later, ...agents(3)].map(lineOf));
+    await open(table).rollUp();
+    const rows = rowsOf(table, 'minute');
+    expect(rows.filter(({ agent_id }) => agent_id === undefined)).toEqual([expect.objectContaining({ service_id: 's2', executions: 40 })]);
+    expect(rows.find(({ agent_id }) => agent_id === 'agent-2')).toMatchObject({ executions: 2 });
+    expect(await sumsOf(table, 'hour')).toEqual({ s1: 1_003, s2: 40 });
+  });
+
+  test('are counted once if a run dies between its writes, and others arrive before the next', async () => {
+    for (const [seed, writes] of [3, 400, 999, 1_001, 1_004, 1_005, 1_006, 1_007].entries()) {
+      const table = openMemoryTable();
+      const random = seededRandom(seed);
+      const some = () =>
+        agents(1_400, () => ({ agent_id: `agent-${Math.floor(random() * 3_000)}`, service_id: random() < 0.5 ? 's1' : 's2' }));
+      const [first, second] = [some(), some()];
+      await open(table).deliver(first.map(lineOf));
+      let left = writes;
+      const put: Table['put'] = (...input) => {
+        if (left-- <= 0) throw new Error('the process has died');
+        return table.put(...input);
+      };
+      await open({ ...table, put })
+        .rollUp()
+        .catch(() => {});
+      await open(table).deliver(second.map(lineOf));
+      nowMs += leaseMs + 1;
+      await open(table).rollUp();
+      const all = [...first, ...second];
+      const expected = Object.fromEntries(['s1', 's2'].map((id) => [id, all.filter(({ service_id }) => service_id === id).length]));
+      expect([writes, await sumsOf(table, 'hour')]).toEqual([writes, expected]);
+    }
   });
 });

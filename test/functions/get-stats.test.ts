@@ -23,7 +23,7 @@ const read = (query: Record<string, string> = {}, admin = someAdmin) =>
 async function count(...executed: Partial<Executed>[]): Promise<void> {
   const usage = openUsage(table, now);
   await usage.keep(executed.map((more) => ({ execution_id: newUlid(), at: nowMs, agent_id: 'agent-1', outcome: 'OK', ...more })));
-  await usage.rollUp();
+  await usage.rollUp(() => 300_000);
 }
 
 const { service_id: own, service_name } = await registry.createService({ namespace: 'pay.example' });

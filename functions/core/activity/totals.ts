@@ -68,23 +68,76 @@ export function countOne({ at, outcome, upstream_host, upstream_status, upstream
 
 const isCounter = (name: string): boolean => /^(executions|refused_.*|upstream_(calls|failures|ms)|drift|latency_\d)$/.test(name);
 
+/** Names of counters that have been added, because there are few of them, and millions of executions. */
+const counters = new Map<string, boolean>();
+
+function addTo(sum: Counted, one: Counted): void {
+  for (const name in one) {
+    const counts = counters.get(name) ?? isCounter(name);
+    counters.set(name, counts);
+    if (counts) sum[name] = ((sum[name] as number | undefined) ?? 0) + (one[name] as number);
+  }
+  if (one.last_failure && one.last_failure.at >= (sum.last_failure?.at ?? 0)) sum.last_failure = one.last_failure;
+}
+
 export function addUp(all: readonly Counted[]): Counted {
   const sum: Counted = { executions: 0 };
-  for (const one of all) {
-    for (const [name, value] of Object.entries(one)) if (isCounter(name)) sum[name] = Number(sum[name] ?? 0) + Number(value);
-    if (one.last_failure && one.last_failure.at >= (sum.last_failure?.at ?? 0)) sum.last_failure = one.last_failure;
-  }
+  for (const one of all) addTo(sum, one);
   return sum;
 }
 
-/** Sums per value of a dimension. */
-export function addUpBy(dimension: StatsDimension, all: readonly Counted[]): (Counted & { id: string })[] {
-  const names = dimensions[dimension];
-  const counted = dimension === 'intent' ? all.filter(({ intent_uid }) => intent_uid !== undefined) : all;
+/** Maximum number of pairs of an agent and a service with totals of their own in one slot. The other agents of a service share one. */
+export const maxAgents = 1_000;
+
+/** Whether totals are shared by agents. */
+export const isShared = (dimension: StatsDimension, { agent_id }: Counted): boolean => dimension === 'agent' && agent_id === undefined;
+
+/** Maximum number of agents that are distinguished while a slot is added up: those with most executions are chosen from them. */
+const maxTracked = 20 * maxAgents;
+
+/**
+ * Adds up executions or totals by the values of a dimension. Its memory depends on the number of values, which is bounded.
+ * @param present - totals that the slot has already. Each keeps its own, so that no execution moves from one to another
+ */
+export function openSums(dimension: StatsDimension, present: readonly Counted[]) {
+  const names: readonly (keyof Counted & string)[] = dimensions[dimension];
+  const sums = new Map<string, Counted>();
   const idOf = (one: Counted): string => names.map((name) => one[name] ?? '').join('#');
-  return [...Map.groupBy(counted, idOf)].map(([id, own]) => ({
-    id,
-    ...Object.fromEntries(names.flatMap((name) => (own[0]?.[name] === undefined ? [] : [[name, own[0][name]]]))),
-    ...addUp(own),
-  }));
+  const known = new Set(present.filter((one) => !isShared(dimension, one)).map(idOf));
+
+  const sumOf = (one: Counted): Counted => {
+    const id = idOf(one);
+    let sum = sums.get(id);
+    if (sum === undefined) {
+      sum = { executions: 0 };
+      for (const name of names) if (one[name] !== undefined) sum[name] = one[name];
+      sums.set(id, sum);
+    }
+    return sum;
+  };
+  const rest = ({ service_id }: Counted): Counted => ({ executions: 0, ...(service_id !== undefined && { service_id }) });
+  for (const one of present) sumOf(one);
+
+  return {
+    add(one: Counted): void {
+      if (dimension === 'intent' && one.intent_uid === undefined) return;
+      const isTracked = dimension !== 'agent' || sums.size < maxTracked || sums.has(idOf(one));
+      addTo(sumOf(isTracked ? one : rest(one)), one);
+    },
+
+    /** The totals: those of the busiest agents, and of all whose totals are present. Shared ones must be stored last, when the others are chosen. */
+    totals(): (Counted & { id: string })[] {
+      if (dimension === 'agent') {
+        const isPresent = (sum: Counted): number => Number(known.has(idOf(sum)));
+        const own = [...sums.values()]
+          .filter((sum) => !isShared(dimension, sum))
+          .sort((one, other) => isPresent(other) - isPresent(one) || other.executions - one.executions);
+        for (const sum of own.slice(Math.max(maxAgents, known.size))) {
+          sums.delete(idOf(sum));
+          addTo(sumOf(rest(sum)), sum);
+        }
+      }
+      return [...sums].map(([id, sum]) => ({ id, ...sum }));
+    },
+  };
 }
