@@ -37,6 +37,15 @@ program
   .option('--only <names>', 'names of functions, separated by commas')
   .action(async (options) => (await import('./bench/cold.ts')).measureColdStarts(options));
 program
+  .command('ceilings')
+  .description(
+    'Simulate the background work of 10,000 executions a second: append their receipts to a log of 4 million entries, and add up their usage. Prints processor time, requests and memory, and the rate that one vCPU sustains',
+  )
+  .option('--seconds <count>', 'seconds of executions; 60 are a whole minute', readCount, 6)
+  .option('--rounds <count>', 'number of runs of each function, of which the best counts', readCount, 3)
+  .option('--agents <count>', 'number of different agents', readCount, 5_000)
+  .action(async (options) => (await import('./bench/ceilings.ts')).measureCeilings(options));
+program
   .command('costs')
   .description(
     'Measure what strangers and services can make expensive: searches and executions under a policy with many prohibitions, and large answers',

@@ -6,8 +6,8 @@ import { toProxyEvent } from '../../bin/local/gateway-event.ts';
 import type { FunctionDefinition } from '../../bin/local/template.ts';
 
 /** Starts a script of this folder in a thread, whose first message is the address of its server. */
-export async function startThread(script: string) {
-  const worker = new Worker(new URL(script, import.meta.url), { execArgv: [] });
+export async function startThread(script: string, workerData?: object) {
+  const worker = new Worker(new URL(script, import.meta.url), { execArgv: [], workerData });
   const [url] = await once(worker, 'message');
   return {
     url: String(url),

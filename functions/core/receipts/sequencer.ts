@@ -152,15 +152,11 @@ export function openSequencer(
     }
 
     async function finish({ from = 0, page = '', checkpoint, keys: published }: HeadItem, added: readonly string[]): Promise<void> {
-      const digest = await publish(checkpoint, published);
       const expires_at = expiresAt();
       const ids = added.map(idOf);
       const logged = ids.map((id, at) => ({ ...keys.loggedReceipt(id, origin), index: from + at, expires_at }) satisfies LoggedItem);
-      await writeMany(
-        table,
-        logged.map((put) => ({ put })),
-        parallel,
-      );
+      const puts = logged.map((put) => ({ put }));
+      const [digest] = await Promise.all([publish(checkpoint, published), writeMany(table, puts, parallel)]);
       await run.renew();
       await writeMany(
         table,
