@@ -8,7 +8,7 @@ import { buildPages } from '../console/pages.ts';
 import { bundleFunctions } from '../lib/bundle.ts';
 import { functionNames } from '../lib/endpoints.ts';
 import { warnOfPolicy } from '../lib/policy.ts';
-import { describeDecisions, describeUnknown, readSettings, requireDeployable, SettingsError } from '../lib/settings.ts';
+import { describeDecisions, describeUnknown, readSettings, requireDeployable, SettingsError, warnOfRates } from '../lib/settings.ts';
 import { IntentGateStack } from '../lib/stack.ts';
 
 /** Bundles functions. With INTENT_GATE_BUNDLES, a folder where the local stack caches bundles, copies them from there, creating it if necessary. */
@@ -35,7 +35,7 @@ try {
   });
   // only a warning: another tool may have put the key into a file of the user's
   const unknown = describeUnknown(Object.keys(context));
-  const warnings = [...(unknown === undefined ? [] : [unknown]), ...warnOfPolicy(settings)];
+  const warnings = [...(unknown === undefined ? [] : [unknown]), ...warnOfRates(settings), ...warnOfPolicy(settings)];
   for (const line of [describeDecisions(settings), ...warnings.map((problem) => `Warning: ${problem}`)]) console.error(line);
   // CloudFormation's rules take longer than everything else, and the local stage is never deployed.
   if (settings.stage === 'local') process.env.CDK_VALIDATION = 'false';

@@ -13,7 +13,7 @@ import { namesOf } from '../lib/names.ts';
 import { readPolicy, warnOfPolicy } from '../lib/policy.ts';
 import type { Build } from '../lib/prepared-files.ts';
 import type { settingsObject } from '../lib/settings/options.ts';
-import { parseSettings, type Settings, SettingsError } from '../lib/settings.ts';
+import { parseSettings, type Settings, SettingsError, warnOfRates } from '../lib/settings.ts';
 
 export { EndpointFunction } from '../lib/endpoint-function.ts';
 export { type GivenParts, SettingsError };
@@ -53,6 +53,7 @@ export class IntentGate extends Gate {
     const settings = withConstructs(parseSettings({ ...withoutConstructs(props), policyFile }, findConflicts(props)), props);
     const policy = readPolicy(settings, typeof props.policy === 'string' ? undefined : JSON.stringify(props.policy));
     super(scope, id, { settings, policy, build: packaged, names: namesOf(scope, id), given: props });
+    for (const problem of warnOfRates(settings)) Annotations.of(this).addWarningV2('intent-gate:rates', problem);
     for (const problem of warnOfPolicy(settings, policy)) Annotations.of(this).addWarningV2('intent-gate:policy', problem);
   }
 }

@@ -160,6 +160,9 @@ export interface BackgroundFunction {
   memoryMb: number;
 }
 
+/** Memory with which a function has one whole vCPU, in megabytes. */
+const wholeProcessor = 1769;
+
 /** The functions that execute intents; a setting determines their memory, and each logs a line per execution. */
 export const executing = ['execute-intent', 'mcp', 'run-deferred-call'] as const;
 
@@ -190,7 +193,7 @@ const always: readonly BackgroundFunction[] = [
     isQuiet: true,
     needs: { table: { usage: ['query', 'put', 'update', 'delete', 'writeAll'], stats: ['query', 'put', 'delete'] } },
     timeoutSeconds: 300,
-    memoryMb: 512,
+    memoryMb: wholeProcessor,
   },
   {
     name: 'sequence-receipts',
@@ -202,7 +205,7 @@ const always: readonly BackgroundFunction[] = [
       receipts: 'log',
     },
     timeoutSeconds: 300,
-    memoryMb: 512,
+    memoryMb: wholeProcessor,
   },
   {
     name: tokenAuthorizer,

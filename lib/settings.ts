@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { article } from '../functions/core/json.ts';
+import { executing } from './endpoints.ts';
 import { settingsObject } from './settings/options.ts';
 import { localStage, settingsSchema } from './settings/rules.ts';
 
@@ -55,6 +56,28 @@ export function describeUnknown(given: readonly string[]): string | undefined {
   if (unknown === undefined) return undefined;
   const meant = names.find((name) => name.toLowerCase() === unknown.toLowerCase());
   return `${unknown} is not a setting.${meant === undefined ? '' : ` Did you mean ${meant}?`} docs/reference.md lists all settings.`;
+}
+
+/** Executions per second that a gate sustains with the default quotas of an account and the default resources. */
+const sustainedPerSecond = 3_000;
+
+/** Warnings, one sentence each, about rates that need more than default quotas. */
+export function warnOfRates({ requestsPerSecond, throttling, receipts }: Settings): string[] {
+  const rates = [
+    ['requestsPerSecond', requestsPerSecond],
+    ...executing.map((name) => [`throttling.${name}.requestsPerSecond`, Reflect.get(throttling, name)?.requestsPerSecond ?? 0]),
+  ] as [string, number][];
+  const ceilings = [
+    "the account's concurrent executions of Lambda (1,000 by default, about 315 for 1,000 executions a second)",
+    'the 40,000 write units a second of the Activity table (about 8,000 executions)',
+    ...(receipts === 'off' ? [] : ['the receipts, which take 3 more write units each']),
+  ];
+  return rates
+    .filter(([, rate]) => rate > sustainedPerSecond)
+    .map(
+      ([name, rate]) =>
+        `${name} is ${rate}: above ${sustainedPerSecond}, raise first what ends below it: ${ceilings.join(', ')}. See Limits in docs/operations.md`,
+    );
 }
 
 const stagesSchema = z.record(z.string(), z.record(z.string(), z.unknown()));

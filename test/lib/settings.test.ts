@@ -1,5 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
-import { describeChanges, describeDecisions, describeUnknown, parseSettings, readSettings, SettingsError } from '../../lib/settings.ts';
+import {
+  describeChanges,
+  describeDecisions,
+  describeUnknown,
+  parseSettings,
+  readSettings,
+  SettingsError,
+  warnOfRates,
+} from '../../lib/settings.ts';
 
 const vpc = { vpcId: 'vpc-0123456789abcdef0', subnetIds: ['subnet-0123456789abcdef0'] };
 
@@ -253,6 +261,27 @@ test.each([
   ],
 ])('synthesis says what it decided for %j', (given, expected) => {
   expect(describeDecisions(parseSettings(given))).toBe(expected);
+});
+
+const lambda = "the account's concurrent executions of Lambda (1,000 by default, about 315 for 1,000 executions a second)";
+const writes = 'the 40,000 write units a second of the Activity table (about 8,000 executions)';
+const receipts = 'the receipts, which take 3 more write units each';
+const warning = (name: string, rate: number, ...ceilings: string[]) =>
+  `${name} is ${rate}: above 3000, raise first what ends below it: ${ceilings.join(', ')}. See Limits in docs/operations.md`;
+
+test.each<[given: Record<string, unknown>, warnings: string[]]>([
+  [{}, []],
+  [{ requestsPerSecond: 3_000 }, []],
+  [{ requestsPerSecond: 3_001, receipts: 'all' }, [warning('requestsPerSecond', 3_001, lambda, writes, receipts)]],
+  [{ requestsPerSecond: 10_000, receipts: 'off' }, [warning('requestsPerSecond', 10_000, lambda, writes)]],
+  [
+    { throttling: { mcp: { requestsPerSecond: 4_000, burst: 100 } }, receipts: 'off' },
+    [warning('throttling.mcp.requestsPerSecond', 4_000, lambda, writes)],
+  ],
+  // a rate of a method that executes nothing
+  [{ throttling: { 'search-intents': { requestsPerSecond: 9_000, burst: 100 } } }, []],
+])('synthesis warns of rates above the ceilings for %j', (given, warnings) => {
+  expect(warnOfRates(parseSettings(given))).toEqual(warnings);
 });
 
 test.each([
