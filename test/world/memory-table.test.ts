@@ -42,3 +42,22 @@ test.each([
   const { pk } = keys.agentListed('active', 'a');
   expect(await memory.query(pk, query)).toEqual(await engine.table.query(pk, query));
 });
+
+test('writes batches as the table engine does', async () => {
+  const memory = openMemoryTable();
+  const put = (name: string, n: number) => ({ put: { ...keys.loggedReceipt(name, 'batch'), n } });
+  const names = Array.from({ length: 24 }, (_, at) => `batch${at}`);
+  for (const table of [memory, engine.table]) {
+    await table.writeAll(names.map((name, at) => put(name, at)));
+    await table.writeAll([
+      put('batch0', 100),
+      { delete: keys.loggedReceipt('batch1', 'batch') },
+      { delete: keys.loggedReceipt('missing', 'batch') },
+    ]);
+    await expect(table.writeAll([put('batch2', 1), put('batch2', 2)])).rejects.toThrow();
+    await expect(table.writeAll(Array.from({ length: 26 }, (_, at) => put(`more${at}`, at)))).rejects.toThrow();
+  }
+  const all = [...names, 'missing', 'more0'].map((name) => keys.loggedReceipt(name, 'batch'));
+  expect(await memory.getAll(all)).toEqual(await engine.table.getAll(all));
+  expect(await memory.get(keys.loggedReceipt('batch0', 'batch'))).toMatchObject({ n: 100 });
+});

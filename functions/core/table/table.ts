@@ -50,8 +50,8 @@ export type BatchedWrite = { put: Key & Item } | { delete: Key };
 /** Time limit of one operation with its retries, in milliseconds, so that a request can be answered with 503 within 3 seconds. */
 const operationTimeoutMs = 2_500;
 
-/** Maximum number of consecutive responses to a batch in which nothing was read or written. */
-const batchAttempts = 3;
+/** Maximum number of consecutive responses to a batch in which nothing was read or written. Batches are written in the background. */
+const [batchAttempts, batchWriteAttempts] = [3, 10];
 
 const overloaded = () => unavailable('The database of the gate is overloaded. Try again after Retry-After.');
 
@@ -180,14 +180,13 @@ export function openTable(
         ]),
       );
       const count = () => Object.values(left ?? {}).reduce((sum, some) => sum + some.length, 0);
-      for (let attempt = 0, startMs = performance.now(); left && count() > 0; ) {
+      for (let attempt = 0; count() > 0; attempt++) {
+        if (attempt === batchWriteAttempts) throw overloaded();
+        if (attempt > 0) await backOff(attempt, 0);
         const before = count();
         const command: BatchWriteCommand = new BatchWriteCommand({ RequestItems: left });
         left = unprocessed((await reach(() => client.send(command))).UnprocessedItems);
-        if (!left) return;
-        attempt = count() < before ? 0 : attempt + 1;
-        if (attempt === batchAttempts) throw overloaded();
-        await backOff(attempt, performance.now() - startMs);
+        if (count() < before) attempt = 0;
       }
     },
     async transact(writes, token = randomUUID()) {

@@ -82,6 +82,36 @@ test.each<[string, () => Promise<unknown>]>([
   expect(tookMs).toBeLessThan(7_000);
 });
 
+const requestOf = (name: string) => ({ DeleteRequest: { Key: { ...key, sk: name } } });
+const left = (...names: string[]) => ({ UnprocessedItems: { a: names.map(requestOf) } });
+const deletes = ['1', '2', '3'].map((name) => ({ delete: { ...key, sk: name } }));
+
+test.each<[title: string, answers: object[], sent: string[][]]>([
+  ['is sent once if everything is written', [{}], [['1', '2', '3']]],
+  ['is sent once if nothing is left, in so many words', [left()], [['1', '2', '3']]],
+  ['is sent again with what is left', [left('2', '3'), left('3'), {}], [['1', '2', '3'], ['2', '3'], ['3']]],
+  ['is sent again if nothing was written', [left('1', '2', '3'), left('1', '2', '3'), {}], new Array(3).fill(['1', '2', '3'])],
+])('a batch of writes %s', async (_, answers, expected) => {
+  const { table, sent } = answering(...answers);
+  await table.writeAll(deletes);
+  expect(sent.map(({ input }) => input)).toEqual(expected.map((names) => ({ RequestItems: { a: names.map(requestOf) } })));
+});
+
+test('a batch of which nothing is written ten times is a 503', async () => {
+  const { table, sent } = answering(left('1', '2', '3'));
+  await expect(table.writeAll(deletes)).rejects.toMatchObject({
+    status: 503,
+    message: 'The database of the gate is overloaded. Try again after Retry-After.',
+  });
+  expect(sent).toHaveLength(10);
+});
+
+test('no writes are no request', async () => {
+  const { table, sent } = answering({});
+  await table.writeAll([]);
+  expect(sent).toEqual([]);
+});
+
 test.each(['TimeoutError', 'AbortError'])('a request that ends with a %s is a 503', async (name) => {
   const { table } = answering(Object.assign(new Error('no answer'), { name }));
   await expect(table.get(key)).rejects.toMatchObject({ status: 503, code: 'SERVICE_UNAVAILABLE' });
