@@ -1,19 +1,20 @@
-import { hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { batchesOf } from '../batches.ts';
 
 /** Number of entries in a full bundle, and of hashes in a full tile (C2SP tlog-tiles). */
 const width = 256;
 
-const sha256 = (bytes: Uint8Array | string): Uint8Array => hash('sha256', bytes, 'buffer');
+const sha256 = (...parts: (Uint8Array | string)[]): Uint8Array =>
+  parts.reduce<ReturnType<typeof createHash>>((hash, part) => hash.update(part), createHash('sha256')).digest();
 
 /** Merkle tree hashes of RFC 6962 section 2.1. */
-export const leafHash = (entry: string): Uint8Array => sha256(`\0${entry}`);
-const nodeHash = (left: Uint8Array, right: Uint8Array): Uint8Array => sha256(Buffer.concat([Uint8Array.of(1), left, right]));
+export const leafHash = (entry: string): Uint8Array => sha256(Uint8Array.of(0), entry);
+const nodeHash = (left: Uint8Array, right: Uint8Array): Uint8Array => sha256(Uint8Array.of(1), left, right);
 
 /** The root of a tree over leaf hashes, or over roots of complete subtrees of equal size, of which only the last may be smaller. */
 export function rootOf(hashes: readonly Uint8Array[]): Uint8Array {
   const [first, second] = hashes;
-  if (first === undefined) return sha256('');
+  if (first === undefined) return sha256();
   if (second === undefined) return first;
   const left = 2 ** Math.floor(Math.log2(hashes.length - 1));
   return nodeHash(rootOf(hashes.slice(0, left)), rootOf(hashes.slice(left)));

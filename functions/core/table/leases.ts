@@ -81,7 +81,7 @@ export async function beginRun<T extends Item>(table: Pick<Table, 'update'>, key
   const save = async (set: Item, remove: readonly string[] = []): Promise<void> => {
     const savedMs = now();
     if (!(await change({ ...set, busy_until: savedMs + lifeMs }, remove)))
-      throw new RunOvertaken('a later run has begun, because this one was silent for too long');
+      throw new RunOvertaken('a later run has taken over, because this one was silent for too long');
     renewedMs = savedMs;
   };
   return {
