@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Executed } from '../../functions/core/activity/executed-lines.ts';
 import { openExecutionStats } from '../../functions/core/activity/stats.ts';
+import { maxAgents } from '../../functions/core/activity/totals.ts';
 import { openUsage } from '../../functions/core/activity/usage.ts';
 import { newUlid } from '../../functions/core/ulid.ts';
 import { createAction } from '../../functions/get-stats.ts';
@@ -186,4 +187,16 @@ test.each<[Record<string, string>, string, string]>([
   [{ service_id: 'x'.repeat(201) }, '/service_id', 'must have at most 200 characters'],
 ])('%p is refused', async (query, path, problem) => {
   expect(refusalOf(await read(query))).toEqual(refusals.invalid([path, problem]));
+});
+
+test('lists agents without the total that those beyond the busiest share', async () => {
+  nowMs = noon + 40 * 86_400_000;
+  const crowd = Array.from({ length: maxAgents + 2 }, (_, at) => ({ service_id: own, intent_uid: pay, agent_id: `crowd-${at}` }));
+  await count(...crowd, { service_id: own, intent_uid: pay, agent_id: 'busy' }, { service_id: own, intent_uid: pay, agent_id: 'busy' });
+  const { body } = await read({ period: 'hour', by: 'agent' });
+  const { agents } = statsByAgent.parse(body);
+  expect(agents).toHaveLength(200);
+  expect(agents[0]).toMatchObject({ agent_id: 'busy', executions: 2 });
+  const { services } = stats.parse((await read({ period: 'hour' })).body);
+  expect(services).toMatchObject([{ service_id: own, executions: maxAgents + 4 }]);
 });
