@@ -165,11 +165,11 @@ const userPool = { userPoolId: 'eu-west-1_b' };
 const others = new Stack(new App(), 'Stack');
 const messageOf = (make) => { try { make(); return 'accepted'; } catch (error) { return error instanceof SettingsError ? error.message : String(error.stack); } };
 const makes = [${mistakes.map(([props], at) => `() => new IntentGate(others, 'Gate${at}', ${props})`).join(', ')}];
-const warned = new IntentGate(others, 'Warned', { policy: 'all-but-one.json' });
+const warned = new IntentGate(others, 'Warned', { policy: 'all-but-one.json', requestsPerSecond: 5000 });
 console.log(JSON.stringify({ url, messages: makes.map(messageOf), warnings: warned.node.metadata }));
 `;
 
-test('a gate uses the constructs of the app, refuses mistakes, and warns of policy rules without effect', async () => {
+test('a gate uses the constructs of the app, refuses mistakes, and warns of policy rules without effect and of high rates', async () => {
   await cp('samples/policies/all-but-one.json', join(folder, 'all-but-one.json'));
   await writeFile(join(folder, 'program.js'), program);
   const { url, messages, warnings } = JSON.parse((await runApp('program.js')).stdout);
@@ -188,6 +188,9 @@ test('a gate uses the constructs of the app, refuses mistakes, and warns of poli
   expect(messages).toEqual(mistakes.map(([, message]) => expect.stringMatching(message)));
   expect(warnings).toContainEqual(
     expect.objectContaining({ type: 'aws:cdk:warning', data: expect.stringContaining('all-but-one.json: /permission/1 allows nothing') }),
+  );
+  expect(warnings).toContainEqual(
+    expect.objectContaining({ type: 'aws:cdk:warning', data: expect.stringContaining('requestsPerSecond is 5000: above 3000') }),
   );
 });
 
