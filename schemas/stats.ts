@@ -75,7 +75,7 @@ export const statsByIntent = z
   .meta({ id: 'StatsByIntent', description: 'The same by intent.' });
 
 export const statsByAgent = z
-  .strictObject({ ...head, agents: z.array(agentStats).max(200).describe(most) })
+  .strictObject({ ...head, agents: z.array(agentStats).max(200).describe(`${most}, among the 1,000 busiest of each minute`) })
   .meta({ id: 'StatsByAgent', description: 'The same by agent.' });
 
 export type Stats = z.infer<typeof stats>;
