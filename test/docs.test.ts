@@ -15,7 +15,7 @@ import { buildRequest } from '../functions/core/relay/request.ts';
 import { readTrace, withinTrace } from '../functions/core/trace.ts';
 import { endpoints } from '../lib/endpoints.ts';
 import { responseHeaders } from '../lib/openapi/headers.ts';
-import { describeSettings, parseSettings } from '../lib/settings.ts';
+import { describeSettings, parseSettings, SettingsError, warnOfRates } from '../lib/settings.ts';
 import { exitCodes } from '../registry/failure.ts';
 import { executionState } from '../schemas/deferred.ts';
 import { errorTable } from '../schemas/errors.ts';
@@ -194,6 +194,16 @@ const checks: Record<string, ((table: Table) => void) | string> = {
     ),
   'situation | what happens': 'test/functions/core/execution/call-queue.test.ts',
   'what stays | a month | remove it with': 'test/lib/template.check.ts',
+  'load | first limit | what to do': ({ rows }) => {
+    const { requestsPerSecond } = parseSettings({});
+    const loads = rows.map(([load]) => load);
+    expect(loads).toEqual(expect.arrayContaining([`${requestsPerSecond}/s`, '3,000/s', '250,000 intents']));
+    expect(warnOfRates(parseSettings({ requestsPerSecond: 3_000 }))).toEqual([]);
+    expect(warnOfRates(parseSettings({ requestsPerSecond: 3_001 }))).toHaveLength(1);
+    expect(() => parseSettings({ requestsPerSecond: 10_001 })).toThrow(SettingsError);
+    expect(() => parseSettings({ expectedIntents: 250_001 })).toThrow(SettingsError);
+  },
+  'work | processor time per 1,000 | of 10,000/s on one core | requests per 1,000 | memory': 'tools/bench/ceilings.ts',
   'setting | default | meaning': ({ lines }) =>
     expect(lines).toEqual(describeSettings().map(({ name, fallback, meaning }) => `| \`${name}\` | ${fallback} | ${meaning} |`)),
   'endpoint | type | used for': (table) => {
