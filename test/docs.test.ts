@@ -194,6 +194,7 @@ const checks: Record<string, ((table: Table) => void) | string> = {
     ),
   'situation | what happens': 'test/functions/core/execution/call-queue.test.ts',
   'what stays | a month | remove it with': 'test/lib/template.check.ts',
+  'change of `vpc` | what you see': 'test/lib/template.check.ts',
   'load | first limit | what to do': ({ rows }) => {
     const { requestsPerSecond } = parseSettings({});
     const loads = rows.map(([load]) => load);
