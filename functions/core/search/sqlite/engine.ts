@@ -8,6 +8,7 @@ import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ApiError } from '../../api-error.ts';
 import { describeCause, log } from '../../log.ts';
 import { followLog, LogMismatch, type LogPosition, type RegistrySource } from '../registry-source.ts';
@@ -102,7 +103,11 @@ export async function buildIndex(source: RegistrySource, file: string): Promise<
   const position = await source.head();
   const index = openSearchIndex(file);
   try {
-    for await (const { records } of source.readAll()) index.apply(records);
+    for await (const { records } of source.readAll()) {
+      index.apply(records);
+      // otherwise reads that run ahead time out on a slow processor, although their responses have arrived
+      await nextTurn();
+    }
     // a concurrently renamed service may have been skipped, with intents that the log does not name
     for await (const { names } of followLog(source, position)) {
       for (const service of names.filter(({ kind }) => kind === 'service')) {

@@ -101,6 +101,27 @@ describe('an index that follows the log', () => {
     expect(taken()).toEqual({ queries: [251], read: [] });
   });
 
+  test('is built with a turn of the event loop after each part of the registry, so that reads in flight do not time out', async () => {
+    const { source, intents, serviceId } = await startRegistry();
+    for (let n = 0; n < 250; n++) await intents.create(serviceId, intentOf(uidOf(n)));
+    const parts = await Array.fromAsync(source.readAll());
+    let turns = 0;
+    let isOver = false;
+    const count = () => {
+      turns++;
+      if (!isOver) setImmediate(count);
+    };
+    setImmediate(count);
+    const readAll = async function* () {
+      yield* parts;
+    };
+    const { index } = await buildIndex({ ...source, readAll }, ':memory:');
+    isOver = true;
+    expect(parts.length).toBe(3);
+    expect(turns).toBeGreaterThanOrEqual(parts.length);
+    index.close();
+  });
+
   test('is told to be built anew if the log does not continue from its position', async () => {
     const { source, intents, serviceId, table } = await startRegistry();
     const { index, position } = await buildIndex(source, ':memory:');
