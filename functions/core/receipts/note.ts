@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, createPublicKey, verify } from 'node:crypto';
 
 /** The signature type of Ed25519 (C2SP signed-note). */
 const ed25519 = Uint8Array.of(1);
@@ -28,6 +28,16 @@ export async function signCheckpoint(
   const text = `${verifier.origin}\n${size}\n${Buffer.from(root).toString('base64')}\n`;
   const signature = Buffer.concat([keyId(verifier), await sign(Buffer.from(text))]);
   return `${text}\n— ${verifier.origin} ${signature.toString('base64')}\n`;
+}
+
+/** The size of the log at a checkpoint. @throws Error if the log's key did not sign it */
+export function readCheckpoint({ origin, publicKey }: Verifier, checkpoint: string): number {
+  const [text = '', signature = ''] = checkpoint.split(`\n— ${origin} `);
+  const [name, size] = text.split('\n');
+  const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: Buffer.from(publicKey).toString('base64url') }, format: 'jwk' });
+  const isGenuine = name === origin && verify(null, Buffer.from(text), key, Buffer.from(signature, 'base64').subarray(4));
+  if (!isGenuine) throw new Error('the checkpoint in the bucket is not signed by the key of the log');
+  return Number(size);
 }
 
 /** A proof that an entry is in a log (C2SP tlog-proof). */

@@ -9,7 +9,7 @@ import { timeOfUlid } from '../ulid.ts';
 import { type NewReceiptItem, spellEntry } from './entries.ts';
 import type { EvidenceKey } from './evidence-keys.ts';
 import type { ReceiptLog } from './log-store.ts';
-import { signCheckpoint } from './note.ts';
+import { readCheckpoint, signCheckpoint } from './note.ts';
 import { extendLog, type ReadObject } from './tiles.ts';
 
 /** The head of the log. Each change is one conditional write, which only the newest run can make. */
@@ -111,6 +111,19 @@ export function openSequencer(
       await save({ size: 0, checkpoint, keys: await publish(checkpoint) });
     }
 
+    /**
+     * Continues from the published checkpoint if the head is older or missing, as in a table that was restored or not adopted with its bucket: no
+     * checkpoint may ever contradict a published one. Receipts that such a table has forgotten to be in the log are appended once more.
+     */
+    async function catchUp(): Promise<void> {
+      const published = (await store.read('checkpoint'))?.toString();
+      if (published === undefined) return;
+      const size = readCheckpoint(await key, published);
+      if (size <= (head.size ?? 0)) return;
+      log.warn('the log continues from its published checkpoint, because the head in the table is older', { size, head: head.size ?? 0 });
+      await save({ size, checkpoint: published }, ['page', 'from']);
+    }
+
     /** Claims the next page. Deletes waiting receipts that are already in the log: a late retry may have stored one again. */
     async function claim(size: number): Promise<void> {
       const pages = await readWaiting(maxEntries / newReceiptPartitions().length);
@@ -169,6 +182,7 @@ export function openSequencer(
       count(added.length);
     }
 
+    await catchUp();
     while (remainingMs() > pageMs) {
       const { size, page, from } = head;
       if (size === undefined) await begin();

@@ -389,7 +389,7 @@ test.each([
   const entries = await addReceipts(count);
   const readPaths: string[] = [];
   const read = async (path: string) => {
-    readPaths.push(path);
+    if (path !== 'checkpoint') readPaths.push(path);
     return log.store.read(path);
   };
   await sequence({ store: { ...log.store, read } });
@@ -416,3 +416,39 @@ async function entriesAfter(size: number): Promise<string[]> {
   }
   return found;
 }
+
+describe('a head that is older than the published checkpoint', () => {
+  const warned = jest.spyOn(lines, 'warn');
+
+  test.each<[string, number, number]>([
+    ['is missing, of a log with one receipt', 1, 0],
+    ['is missing, of a log with a full tile', 257, 0],
+    ['was restored from when the log was smaller', 300, 4],
+  ])('that %s is replaced by it, so that the log never contradicts itself', async (_, count, earlier) => {
+    const first = await addReceipts(earlier);
+    if (earlier > 0) await sequence();
+    const head = await table.get(keys.receiptLog(origin));
+    const entries = [...first, ...(await addReceipts(count))];
+    await sequence();
+    const before = await checkpoint();
+    table = openMemoryTable();
+    if (earlier > 0 && head) await table.put({ ...keys.receiptLog(origin), ...head });
+    const fresh = await addReceipts(2);
+    await sequenceLater();
+    await expectExtended(before);
+    expect(await readLog()).toHaveLength(entries.length + fresh.length);
+    expect(warned).toHaveBeenCalledWith(expect.stringContaining('continues from its published checkpoint'), {
+      size: entries.length,
+      head: earlier,
+    });
+  });
+
+  test('is not replaced by a checkpoint that the key of the log did not sign', async () => {
+    await addReceipts(1);
+    await sequence();
+    const [text = ''] = String(objects.get('checkpoint')).split('\n\n');
+    objects.set('checkpoint', Buffer.from(`${text.replace('\n1\n', '\n9\n')}\n\n— ${origin} ${randomBytes(68).toString('base64')}\n`));
+    await addReceipts(1);
+    await expect(sequenceLater()).rejects.toThrow('the checkpoint in the bucket is not signed by the key of the log');
+  });
+});
