@@ -21,6 +21,7 @@ const adminGroup = 'admins';
 
 /** An existing user pool to use. Members of its group `admins` are admins. */
 export interface GivenPool {
+  /** used instead of a new pool */
   userPool?: IUserPool;
   /** domain of `userPool`; created if absent and needed. A pool can have only one */
   userPoolDomain?: UserPoolDomain;

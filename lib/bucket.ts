@@ -1,11 +1,14 @@
 import { type CfnResource, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
-import { BlockPublicAccess, Bucket, BucketEncryption, type LifecycleRule } from 'aws-cdk-lib/aws-s3';
+import { BlockPublicAccess, Bucket, BucketEncryption, type IBucket, type LifecycleRule } from 'aws-cdk-lib/aws-s3';
 import type { Construct } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
 import { removalPolicyOf } from './retention.ts';
 import type { Settings } from './settings.ts';
+
+/** A bucket, created or imported. */
+export type AnyBucket = Omit<IBucket, 'isWebsite'>;
 
 /**
  * A private bucket, emptied and deleted with its stack unless `retainData` is set.
@@ -29,6 +32,8 @@ export function createBucket(
     removalPolicy: removalPolicyOf(settings),
     autoDeleteObjects: !settings.retainData,
   });
+  // A bucket that outlives the stack keeps the policy that refuses requests without TLS.
+  bucket.policy?.applyRemovalPolicy(removalPolicyOf(settings));
   acknowledge(bucket, { 'AwsSolutions-S1': unlogged });
   if (!settings.retainData) ownEmptyingLogs(bucket, settings);
   return bucket;

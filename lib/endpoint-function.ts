@@ -38,13 +38,17 @@ export interface EndpointFunctionProps {
 
 /** A Lambda function with its own role and log group. */
 export class EndpointFunction extends Construct {
+  /** the function itself, such as for its metrics */
   readonly lambda: LambdaFunction;
+  /** its CloudFormation resource */
   readonly resource: CfnFunction;
+  /** the role with which it runs; the only one of its own */
   readonly role: Role;
   /**
    * The role's inline policy. A separate policy resource per role would take a stack with all settings over CloudFormation's limit of 500 resources.
    */
   readonly permissions: PolicyDocument;
+  /** the log group that it writes to */
   readonly logGroup: LogGroup;
   /** the alias that serves requests; with gradual deployments only */
   alias: Alias | undefined;
@@ -99,6 +103,7 @@ export class EndpointFunction extends Construct {
     });
   }
 
+  /** ARN that callers invoke: that of the alias, if there is one */
   get invokedArn(): string {
     return (this.alias ?? this.lambda).functionArn;
   }

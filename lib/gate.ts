@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { CfnRule, CustomResource, Duration, Fn, Stack, Stage } from 'aws-cdk-lib';
 import type { SpecRestApi } from 'aws-cdk-lib/aws-apigateway';
-import type { Dashboard } from 'aws-cdk-lib/aws-cloudwatch';
+import { type Dashboard, Metric, type MetricOptions, Stats } from 'aws-cdk-lib/aws-cloudwatch';
 import type { IUserPool } from 'aws-cdk-lib/aws-cognito';
 import type { Connections, IConnectable } from 'aws-cdk-lib/aws-ec2';
 import { type EventPattern, Rule, type RuleProps, Schedule } from 'aws-cdk-lib/aws-events';
 import { LambdaFunction as LambdaTarget } from 'aws-cdk-lib/aws-events-targets';
-import { type IManagedPolicy, type IRole, PermissionsBoundary } from 'aws-cdk-lib/aws-iam';
+import { type IManagedPolicy, PermissionsBoundary, type PolicyDocument } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { Code } from 'aws-cdk-lib/aws-lambda';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
@@ -19,6 +19,7 @@ import { Api } from './api.ts';
 import { createDashboard } from './dashboard.ts';
 import { encryptLogs, useDataKey } from './data-key.ts';
 import { EndpointFunction } from './endpoint-function.ts';
+import type { Needs } from './endpoints/needs.ts';
 import {
   type BackgroundFunction,
   backgroundFunctions,
@@ -36,25 +37,29 @@ import { Network } from './network.ts';
 import { grantNeeds, type Resources } from './permissions.ts';
 import { readTryPolicy } from './policy.ts';
 import { type Build, writeFunctions } from './prepared-files.ts';
-import { createReceiptResources } from './receipts.ts';
+import { createReceiptResources, type ReceiptResources } from './receipts.ts';
 import { SearchCollection } from './search-collection.ts';
 import type { Settings } from './settings.ts';
-import { allowCallKey, allowSigning, createCallKey, createSigningKeys } from './signing-keys.ts';
+import { allowCallKey, allowSigning, createCallKey, createSigningKeys, signingPolicy } from './signing-keys.ts';
 import { createSnapshotBucket, indexSize } from './snapshots.ts';
 import { createTables, type Tables } from './tables.ts';
+import { limitTemplateSize } from './template-size.ts';
 
 const isExecuting = (name: string): name is keyof Settings['reservedConcurrency'] => (executing as readonly string[]).includes(name);
 
 /** Resources that an embedding app may provide instead of having them created. */
 export interface GivenParts extends GivenPool {
+  /** receives the alarms; created if left out. The statement that lets CloudWatch publish is added to its policy */
   alarmTopic?: ITopic;
   /** encrypts tables, snapshots and logs; the necessary statements are added to its policy unless it is imported */
   encryptionKey?: IKey;
+  /** of all roles */
   permissionsBoundary?: IManagedPolicy;
 }
 
 export interface GateProps {
   settings: Settings;
+  /** text of the usage policy */
   policy: string;
   build: Build;
   names: GateNames;
@@ -63,17 +68,32 @@ export interface GateProps {
 
 /** The whole gate: an API with one Lambda function per row of the endpoint table. */
 export class Gate extends Construct implements IConnectable {
+  /** the REST API of API Gateway */
   readonly api: SpecRestApi;
+  /** base URL that agents call, without a slash at the end */
   readonly url: string;
+  /** the two DynamoDB tables, `registry` and `activity` */
   readonly tables: Tables;
   /** by endpoint, such as `execute-intent` */
   readonly functions: ReadonlyMap<string, EndpointFunction>;
+  /** the topic that receives the alarms, given or created */
   readonly alarmTopic: ITopic;
+  /** the user pool of the admins, given, adopted or created */
   readonly userPool: IUserPool;
   /** app client with which people get admin tokens */
   readonly adminClientId: string;
+  /** the CloudWatch dashboard */
   readonly dashboard: Dashboard;
-  readonly signers: readonly IRole[];
+  /** the KMS keys of PATs, in the order of the setting `signingKeys`: the first signs, all verify */
+  readonly signingKeys: readonly IKey[];
+  /** the KMS key that encrypts tables, snapshots and logs; undefined if AWS manages their keys */
+  readonly dataKey: IKey | undefined;
+  /** keys and bucket of the log of receipts; undefined if `receipts` is `off` */
+  readonly receipts: ReceiptResources | undefined;
+  /** the policies that adopted keys need, because a stack cannot set the policy of a key that it did not create */
+  readonly keyPolicies: Record<'signingKeys' | 'receiptKey' | 'logKey', PolicyDocument>;
+  /** namespace of the metrics that are extracted from logs */
+  readonly metricNamespace: string;
   private readonly settings: Settings;
   private readonly network: Network | undefined;
   private readonly rules: Rule[] = [];
@@ -117,7 +137,31 @@ export class Gate extends Construct implements IConnectable {
     this.userPool = admins.pool;
     this.adminClientId = admins.people.userPoolClientId;
     this.dashboard = createDashboard(this, { rest, tables, functions, namespace: name });
-    this.signers = this.rows.endpoints.flatMap((row) => (row.needs.kms?.includes('sign') ? (functions.get(row.name)?.role ?? []) : []));
+    this.signingKeys = signingKeys;
+    this.dataKey = dataKey;
+    this.receipts = receipts;
+    const policyFor = (isSigner: (needs: Needs) => unknown) =>
+      signingPolicy(
+        [...this.rows.endpoints, ...this.rows.background].flatMap((row) =>
+          isSigner(row.needs) ? (functions.get(row.name)?.role ?? []) : [],
+        ),
+      );
+    this.keyPolicies = {
+      signingKeys: policyFor(({ kms }) => kms?.includes('sign')),
+      receiptKey: policyFor((needs) => needs.receipts === 'give'),
+      logKey: policyFor((needs) => needs.receipts === 'log'),
+    };
+    this.metricNamespace = name;
+    limitTemplateSize(Stack.of(this));
+  }
+
+  /**
+   * A metric that is extracted from the logs, as a sum over five minutes unless `options` say otherwise.
+   * @param metricName - such as `Refusals` (dimension `code`, an error code), `IssueFailures` or `GatewayFailures`
+   * @param dimensionsMap - such as `{ code: 'SERVICE_UNAVAILABLE' }`
+   */
+  metric(metricName: string, dimensionsMap: Record<string, string> = {}, options: MetricOptions = {}): Metric {
+    return new Metric({ namespace: this.metricNamespace, metricName, dimensionsMap, statistic: Stats.SUM, ...options });
   }
 
   /**

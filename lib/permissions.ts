@@ -5,6 +5,7 @@ import type { Bucket } from 'aws-cdk-lib/aws-s3';
 import { partitions, type RecordKind, type TableName } from '../functions/core/table/keys.ts';
 import { acknowledge, logicalIdOf } from './acknowledge.ts';
 import type { Admins } from './admins.ts';
+import type { AnyBucket } from './bucket.ts';
 import type { EndpointFunction } from './endpoint-function.ts';
 import type { Needs, TableOperation } from './endpoints/needs.ts';
 import { aliasReasons, invocableArns } from './gradual-deployment.ts';
@@ -269,12 +270,15 @@ function wildcardReasons({ snapshots, receipts, credentialPrefix, functions }: R
   return {
     ...(functions && aliasReasons(functions)),
     ...(snapshots && {
-      [`AwsSolutions-IAM5[Resource::<${logicalIdOf(snapshots)}.Arn>/${snapshotKeys}]`]:
-        'Snapshot names are generated, all under this prefix.',
+      [`AwsSolutions-IAM5[Resource::${describeArn(snapshots)}/${snapshotKeys}]`]: 'Snapshot names are generated, all under this prefix.',
     }),
     ...(receipts && {
-      [`AwsSolutions-IAM5[Resource::<${logicalIdOf(receipts.bucket)}.Arn>/*]`]: 'The bucket contains only the log.',
+      [`AwsSolutions-IAM5[Resource::${describeArn(receipts.bucket)}/*]`]: 'The bucket contains only the log.',
     }),
     [`AwsSolutions-IAM5[Resource::${secrets}]`]: 'Secrets are named after their services, all under this prefix.',
   };
 }
+
+/** The ARN of a created or adopted bucket, as cdk-nag spells it. */
+const describeArn = (bucket: AnyBucket): string =>
+  bucket.node.defaultChild ? `<${logicalIdOf(bucket)}.Arn>` : `arn:<AWS::Partition>:s3:::${bucket.bucketName}`;

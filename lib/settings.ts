@@ -122,11 +122,18 @@ export const describeDecisions = ({ stage, retainData, signingKeys, adopt }: Set
       : 'deleting the stack DELETES its table, keys and users (retainData is false)'
   }. PATs are signed with the key "${signingKeys[0]}".${adopt ? ` Adopted, not created: ${describeAdoption(adopt)}.` : ''}`;
 
-const describeAdoption = ({ registryTable, activityTable, userPoolId, signingKeys = {} }: NonNullable<Settings['adopt']>): string =>
+const describeAdoption = ({
+  registryTable,
+  activityTable,
+  userPoolId,
+  signingKeys = {},
+  receiptBucket,
+}: NonNullable<Settings['adopt']>): string =>
   [
     ...(registryTable ? [`the tables ${registryTable} and ${activityTable}`] : []),
     ...(userPoolId ? [`the user pool ${userPoolId}`] : []),
     ...Object.entries(signingKeys).map(([name, arn]) => `the key "${name}" (${arn})`),
+    ...(receiptBucket ? [`the log of receipts in ${receiptBucket}`] : []),
   ].join(', ');
 
 /** The settings of a stage that differ from the defaults. */

@@ -60,14 +60,24 @@ export const createCallKey = (scope: Construct, { callKey }: Settings, gateName:
     removalPolicy: RemovalPolicy.DESTROY,
   });
 
-/** A key that nobody can sign with until its policy allows it. */
-export const createKey = (scope: Construct, id: string, props: KeyProps): Key =>
-  new Key(scope, id, {
+/**
+ * A key that nobody can sign with until its policy allows it. Its alias outlives the stack if the key does: KMS refuses to give the alias to a second
+ * key, so a name that is put back never becomes a new key unnoticed, and the alias leads to the key to adopt.
+ */
+export function createKey(
+  scope: Construct,
+  id: string,
+  { alias, ...props }: KeyProps & { alias: string; removalPolicy: RemovalPolicy },
+): Key {
+  const key = new Key(scope, id, {
     keyUsage: KeyUsage.SIGN_VERIFY,
     pendingWindow: Duration.days(7),
     policy: new PolicyDocument({ statements: [administrationOfAccount()] }),
     ...props,
   });
+  key.addAlias(alias).applyRemovalPolicy(props.removalPolicy);
+  return key;
+}
 
 /** Lets IAM policies of the account grant everything on the key except signing. */
 const administrationOfAccount = () =>

@@ -5,7 +5,6 @@ import { readPolicy } from './policy.ts';
 import type { Build } from './prepared-files.ts';
 import { isProtected } from './retention.ts';
 import { type Settings, stackNameOf } from './settings.ts';
-import { signingPolicy } from './signing-keys.ts';
 
 /** The stack of a stage: a gate, and the outputs that the project's programs read. */
 export class IntentGateStack extends Stack {
@@ -27,7 +26,8 @@ export class IntentGateStack extends Stack {
       build: { ...build, wordVectors: 'functions/core/search/word-vectors.bin' },
       names: { name: stackName, slug: settings.stage },
     });
-    const { url, tables, userPool, adminClientId, dashboard, signers } = gate;
+    const { url, tables, userPool, adminClientId, dashboard, keyPolicies } = gate;
+    const { adopt = {} } = settings;
     this.addOutputs({
       ApiUrl: [url, 'Base URL of the API'],
       ConsoleUrl: [`${url}/console`, 'Catalogue of intents, and console for admins'],
@@ -41,8 +41,12 @@ export class IntentGateStack extends Stack {
         this.consoleUrl(`cloudwatch/home?region=${this.region}#dashboards/dashboard/${dashboard.dashboardName}`),
         'CloudWatch dashboard',
       ],
-      ...(settings.adopt?.signingKeys && {
-        SigningKeyPolicy: [this.toJsonString(signingPolicy(signers)), 'Key policy for adopted signing keys'],
+      ...(adopt.signingKeys && {
+        SigningKeyPolicy: [this.toJsonString(keyPolicies.signingKeys), 'Key policy for adopted signing keys'],
+      }),
+      ...(adopt.receiptKey && {
+        ReceiptKeyPolicy: [this.toJsonString(keyPolicies.receiptKey), 'Key policy for the adopted receipt key'],
+        LogKeyPolicy: [this.toJsonString(keyPolicies.logKey), 'Key policy for the adopted log key'],
       }),
     });
   }

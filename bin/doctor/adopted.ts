@@ -6,8 +6,10 @@ import {
   DynamoDBClient,
   type DynamoDBClientConfig,
 } from '@aws-sdk/client-dynamodb';
-import { DescribeKeyCommand, GetKeyPolicyCommand, KMSClient } from '@aws-sdk/client-kms';
-import type { Settings } from '../../lib/settings.ts';
+import { DescribeKeyCommand, GetKeyPolicyCommand, type KeySpec, KMSClient } from '@aws-sdk/client-kms';
+import { HeadBucketCommand, S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
+import { type Settings, stackNameOf } from '../../lib/settings.ts';
+import type { Outputs } from '../outputs.ts';
 import type { Problem } from './examine.ts';
 
 type Adopted = NonNullable<Settings['adopt']>;
@@ -23,26 +25,80 @@ async function find<T>(question: Promise<T>): Promise<T | undefined> {
   try {
     return await question;
   } catch (error) {
-    if (['ResourceNotFoundException', 'NotFoundException', 'TableNotFoundException'].includes((error as Error).name)) return undefined;
+    if (['ResourceNotFoundException', 'NotFoundException', 'TableNotFoundException', 'NotFound'].includes((error as Error).name))
+      return undefined;
     throw error;
   }
 }
 
 /**
  * Checks the resources that a stack adopts, which it neither creates nor configures.
- * @param wantedPolicy - output SigningKeyPolicy of the deployment; undefined before the first deployment, when the signing roles are unknown
+ * @param outputs - of the deployment, with the policies that adopted keys need; undefined before the first one, when the signing roles are unknown
  */
 export async function examineAdopted(
-  { registryTable, activityTable, userPoolId, signingKeys = {} }: Adopted,
-  wantedPolicy: string | undefined,
+  { registryTable, activityTable, userPoolId, signingKeys = {}, receiptKey, logKey, receiptBucket }: Adopted,
+  outputs: Outputs | undefined,
   options: ClientOptions,
 ): Promise<Problem[]> {
+  const keys: AdoptedKey[] = [
+    ...Object.entries(signingKeys).map(([name, arn]) => ({ ...patKey, setting: `signingKeys.${name}`, label: `the key "${name}"`, arn })),
+    ...(receiptKey
+      ? [{ ...receiptKeys, policy: 'ReceiptKeyPolicy', setting: 'receiptKey', label: 'the receipt key', arn: receiptKey }]
+      : []),
+    ...(logKey ? [{ ...receiptKeys, policy: 'LogKeyPolicy', setting: 'logKey', label: 'the log key', arn: logKey }] : []),
+  ];
   const found = await Promise.all([
     ...[registryTable, activityTable].flatMap((name) => (name ? [examineTable(new DynamoDBClient(options), name)] : [])),
     ...(userPoolId ? [examineUserPool(new CognitoIdentityProviderClient(options), userPoolId)] : []),
-    ...Object.entries(signingKeys).map(([name, arn]) => examineKey(new KMSClient(options), name, arn, wantedPolicy)),
+    ...keys.map((key) => examineKey(new KMSClient(options), key, outputs?.[key.policy])),
+    ...(receiptBucket ? [examineBucket(new S3Client(options as S3ClientConfig), receiptBucket)] : []),
   ]);
   return found.flat();
+}
+
+/** Finds keys that an earlier stack of the stage left under aliases that a new stack needs. */
+export async function findLeftKeys({ stage, signingKeys, receipts, adopt = {} }: Settings, options: ClientOptions): Promise<Problem[]> {
+  const client = new KMSClient(options);
+  const needed: [alias: string, setting: string][] = [
+    ...signingKeys.flatMap((name): [string, string][] => (adopt.signingKeys?.[name] ? [] : [[name, `signingKeys.${name}`]])),
+    ...(receipts === 'off' || adopt.receiptKey
+      ? []
+      : ([
+          ['receipts', 'receiptKey'],
+          ['log', 'logKey'],
+        ] as [string, string][])),
+  ];
+  const problems = needed.map(async ([name, setting]) => {
+    const alias = `alias/${stackNameOf(stage)}/${name}`;
+    const arn = (await find(client.send(new DescribeKeyCommand({ KeyId: alias }))))?.KeyMetadata?.Arn;
+    if (!arn) return [];
+    return problem(
+      `an earlier stack left the key ${alias}, and a new key cannot have the same alias`,
+      `to adopt the key, set adopt.${setting} in cdk.json to ${arn}; to have a new key: aws kms delete-alias --alias-name ${alias}`,
+    );
+  });
+  return (await Promise.all(problems)).flat();
+}
+
+interface AdoptedKey {
+  setting: string;
+  label: string;
+  arn: string;
+  spec: KeySpec;
+  kind: string;
+  /** the output with its policy */
+  policy: string;
+  /** what the stack cannot do if the key does not allow it to sign */
+  loss: string;
+}
+
+const patKey = { spec: 'ECC_NIST_P256', kind: 'a P-256 signing key', policy: 'SigningKeyPolicy', loss: 'it cannot issue PATs' } as const;
+
+const receiptKeys = { spec: 'ECC_NIST_EDWARDS25519', kind: 'an Ed25519 signing key', loss: 'no receipt gets into the log' } as const;
+
+async function examineBucket(client: S3Client, Bucket: string): Promise<Problem[]> {
+  if (await find(client.send(new HeadBucketCommand({ Bucket })))) return [];
+  return problem(`bucket not found: ${Bucket}`, 'correct adopt.receiptBucket in cdk.json: aws s3api list-buckets');
 }
 
 async function examineTable(client: DynamoDBClient, name: string): Promise<Problem[]> {
@@ -91,21 +147,24 @@ async function examineUserPool(client: CognitoIdentityProviderClient, UserPoolId
   );
 }
 
-async function examineKey(client: KMSClient, name: string, KeyId: string, wantedPolicy: string | undefined): Promise<Problem[]> {
-  const correct = `correct adopt.signingKeys.${name} in cdk.json: aws kms list-keys`;
+async function examineKey(
+  client: KMSClient,
+  { setting, label, arn: KeyId, spec, kind, loss }: AdoptedKey,
+  wantedPolicy: string | undefined,
+): Promise<Problem[]> {
+  const correct = `correct adopt.${setting} in cdk.json: aws kms list-keys`;
   const enable = `aws kms enable-key --key-id ${KeyId}`;
   const key = (await find(client.send(new DescribeKeyCommand({ KeyId }))))?.KeyMetadata;
   if (!key) return problem(`key not found: ${KeyId}`, correct);
-  if (key.KeySpec !== 'ECC_NIST_P256' || key.KeyUsage !== 'SIGN_VERIFY')
-    return problem(`the key "${name}" is not a P-256 signing key`, correct);
+  if (key.KeySpec !== spec || key.KeyUsage !== 'SIGN_VERIFY') return problem(`${label} is not ${kind}`, correct);
   if (key.KeyState === 'PendingDeletion')
-    return problem(`the key "${name}" is scheduled for deletion`, `aws kms cancel-key-deletion --key-id ${KeyId} && ${enable}`);
-  if (key.KeyState !== 'Enabled') return problem(`the key "${name}" is ${key.KeyState}`, enable);
+    return problem(`${label} is scheduled for deletion`, `aws kms cancel-key-deletion --key-id ${KeyId} && ${enable}`);
+  if (key.KeyState !== 'Enabled') return problem(`${label} is ${key.KeyState}`, enable);
   if (wantedPolicy === undefined) return [];
   const { Policy = '{}' } = await client.send(new GetKeyPolicyCommand({ KeyId, PolicyName: 'default' }));
   if (signersOf(Policy) === signersOf(wantedPolicy)) return [];
   return advice(
-    `the key "${name}" does not allow this stack to sign, so it cannot issue PATs`,
+    `${label} does not allow this stack to sign, so ${loss}`,
     `aws kms put-key-policy --key-id ${KeyId} --policy '${wantedPolicy}'`,
   );
 }

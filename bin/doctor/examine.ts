@@ -23,7 +23,7 @@ export type AccountFindings =
       isBootstrapped: boolean | 'unknown';
       unreservedConcurrency: number | 'unknown';
       hasApiLogRole: boolean | 'unknown';
-      /** problems of adopted resources (setting `adopt`) */
+      /** problems of resources that earlier stacks left, adopted (setting `adopt`) or in the way */
       adopted?: Problem[] | 'unknown';
     };
 
@@ -110,8 +110,9 @@ const examinations: Record<string, (findings: Findings) => Verdict | Verdict[] |
   },
 
   'adopted resources'({ account, settings }) {
-    if (account.state !== 'known' || typeof settings === 'string' || !settings.adopt) return undefined;
+    if (account.state !== 'known' || typeof settings === 'string') return undefined;
     const { adopted = 'unknown' } = account;
+    if (!settings.adopt && (adopted === 'unknown' || adopted.length === 0)) return undefined;
     if (adopted === 'unknown')
       return unknown('read them', 'use a role that can read tables, keys and the user pool, then run the doctor again');
     if (adopted.length === 0) return passed('complete');

@@ -8,7 +8,7 @@ import { readPolicy, readTryPolicy } from '../../lib/policy.ts';
 import { describeUnknown, readSettings, requireDeployable, type Settings, SettingsError, stackNameOf } from '../../lib/settings.ts';
 import { awsAgents } from '../aws-agents.ts';
 import { readOutputs } from '../outputs.ts';
-import { examineAdopted } from './adopted.ts';
+import { examineAdopted, findLeftKeys } from './adopted.ts';
 import type { AccountFindings, Findings } from './examine.ts';
 
 const readJson = (path: string) => JSON.parse(readFileSync(path, 'utf8'));
@@ -62,14 +62,15 @@ async function examineAccount(client: S3Client, region: string, settings: Settin
   const bounded = { abortSignal: AbortSignal.timeout(10_000) };
   try {
     const adopted = typeof settings === 'string' ? {} : (settings.adopt ?? {});
-    const wantedPolicy = typeof settings === 'string' ? undefined : readOutputs(settings.stage)?.SigningKeyPolicy;
+    const outputs = typeof settings === 'string' ? undefined : readOutputs(settings.stage);
     const [stack, listed, lambda, gateway, problems] = await Promise.all([
       typeof settings === 'string' ? ('unknown' as const) : findStack(client, region, settings.stage),
       ask(client.send(new ListBucketsCommand({}), bounded)),
       ask(new LambdaClient(clientOptions).send(new GetAccountSettingsCommand({}), bounded)),
       ask(new APIGatewayClient(clientOptions).send(new GetAccountCommand({}), bounded)),
-      ask(examineAdopted(adopted, wantedPolicy, clientOptions)),
+      ask(examineAdopted(adopted, outputs, clientOptions)),
     ]);
+    const left = stack === 'absent' && typeof settings !== 'string' ? await ask(findLeftKeys(settings, clientOptions)) : [];
     const isBootstrap = ({ Name = '' }) => /^cdk-\w+-assets-/.test(Name) && Name.endsWith(`-${region}`);
     return {
       state: 'known',
@@ -77,7 +78,7 @@ async function examineAccount(client: S3Client, region: string, settings: Settin
       isBootstrapped: listed === 'unknown' ? listed : (listed.Buckets ?? []).some(isBootstrap),
       unreservedConcurrency: lambda === 'unknown' ? lambda : (lambda.AccountLimit?.UnreservedConcurrentExecutions ?? 0),
       hasApiLogRole: gateway === 'unknown' ? gateway : gateway.cloudwatchRoleArn !== undefined,
-      adopted: problems,
+      adopted: problems === 'unknown' || left === 'unknown' ? 'unknown' : [...problems, ...left],
     };
   } catch (error) {
     const { $metadata } = error as { $metadata?: { httpStatusCode?: number } };

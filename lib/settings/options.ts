@@ -25,6 +25,10 @@ const network = z.strictObject({
     .optional(),
 });
 
+const keyArn = z
+  .string()
+  .regex(/^arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key\/[a-zA-Z0-9-]+$/, 'must be the ARN of a KMS key, not of an alias');
+
 /** Resources left by a deleted stack. */
 export const adoptedParts = z.strictObject({
   registryTable: tableName.optional(),
@@ -33,11 +37,12 @@ export const adoptedParts = z.strictObject({
     .string()
     .regex(/^[a-z]{2}[a-z0-9-]+_[a-zA-Z0-9]+$/, 'must be the id of a Cognito user pool')
     .optional(),
-  signingKeys: z
-    .record(
-      z.string(),
-      z.string().regex(/^arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key\/[a-zA-Z0-9-]+$/, 'must be the ARN of a KMS key, not of an alias'),
-    )
+  signingKeys: z.record(z.string(), keyArn).optional(),
+  receiptKey: keyArn.optional(),
+  logKey: keyArn.optional(),
+  receiptBucket: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'must be the name of an S3 bucket')
     .optional(),
 });
 
@@ -250,7 +255,7 @@ export const settingsObject = z.strictObject({
   adopt: object(adoptedParts)
     .optional()
     .describe(
-      '`{"registryTable","activityTable","userPoolId","signingKeys":{"<name>":"<ARN>"}}`: resources left by a deleted stack, which this one adopts instead of creating new ones',
+      '`{"registryTable","activityTable","userPoolId","signingKeys":{"<name>":"<ARN>"},"receiptKey","logKey","receiptBucket"}`: resources left by a deleted stack, which this one adopts instead of creating new ones',
     ),
   manageApiLogRole: flag
     .default(false)

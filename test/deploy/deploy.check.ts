@@ -491,7 +491,8 @@ describe('a deployment', () => {
 });
 
 describe('a stack that was deleted by accident', () => {
-  const kept = { retainData: 'true', requireAdminMfa: 'false', signIn: 'false' };
+  const withLog = { receipts: 'keyed' };
+  const kept = { ...withLog, retainData: 'true', requireAdminMfa: 'false', signIn: 'false' };
   let left: [type: string, logicalId: string, id: string][];
   const leftOf = (type: string, logicalId = ''): string =>
     left.find(([found, logical]) => found === type && logical.startsWith(logicalId))?.[2] ?? '';
@@ -518,23 +519,31 @@ describe('a stack that was deleted by accident', () => {
       'AWS::Cognito::UserPoolGroup',
       'AWS::DynamoDB::GlobalTable',
       'AWS::DynamoDB::GlobalTable',
+      'AWS::KMS::Alias',
+      'AWS::KMS::Alias',
+      'AWS::KMS::Alias',
       'AWS::KMS::Key',
       'AWS::KMS::Key',
       'AWS::KMS::Key',
       'AWS::S3::Bucket',
       'AWS::S3::Bucket',
+      'AWS::S3::BucketPolicy',
+      'AWS::S3::BucketPolicy',
     ]);
   }, 300_000);
 
   test('has a successor that takes it over', async () => {
-    const keyArn = `arn:aws:kms:${region}:${account}:key/${leftOf('AWS::KMS::Key', 'SigningKey')}`;
+    const keyArn = (id: string) => `arn:aws:kms:${region}:${account}:key/${leftOf('AWS::KMS::Key', id)}`;
     adopt = {
       registryTable: leftOf('AWS::DynamoDB::GlobalTable', 'Registry'),
       activityTable: leftOf('AWS::DynamoDB::GlobalTable', 'Activity'),
       userPoolId: leftOf('AWS::Cognito::UserPool'),
-      signingKeys: { first: keyArn },
+      signingKeys: { first: keyArn('SigningKey') },
+      receiptKey: keyArn('ReceiptKey'),
+      logKey: keyArn('LogKey'),
+      receiptBucket: leftOf('AWS::S3::Bucket', 'ReceiptLog'),
     };
-    await deploy({ retainData: 'true', adopt: JSON.stringify(adopt), signIn: 'false' });
+    await deploy({ ...withLog, retainData: 'true', adopt: JSON.stringify(adopt), signIn: 'false' });
     expect(await call('GET', `${api()}/.well-known/jwks.json`)).toMatchObject({ status: 200, body: jwks });
     expect(await call('GET', `${api()}/api/intents/${smokeOptions.intentUid}`)).toMatchObject({ status: 200 });
     expect(await getCountry(pat)).toMatchObject({ status: 200, body: { name: 'Switzerland' } });
@@ -548,7 +557,7 @@ describe('a stack that was deleted by accident', () => {
     const wanted = outputs.SigningKeyPolicy ?? '';
     await kms.send(new PutKeyPolicyCommand({ KeyId: adopt.signingKeys?.first, Policy: wanted.replace(/:role\/[^"]+/, ':role/gone') }));
     const examineKeys = async () =>
-      (await examineAdopted(adopt, wanted, { endpoint: gateway.url, region, credentials })).filter(({ detail }) =>
+      (await examineAdopted(adopt, outputs, { endpoint: gateway.url, region, credentials })).filter(({ detail }) =>
         detail.startsWith('the key'),
       );
     const [problem] = await examineKeys();
@@ -578,7 +587,7 @@ describe('a stack that was deleted by accident', () => {
 
   test('leaves nothing once everything has been deleted by hand', async () => {
     await unprotect();
-    await destroy({ retainData: 'true', adopt: JSON.stringify(adopt) });
+    await destroy({ ...withLog, retainData: 'true', adopt: JSON.stringify(adopt) });
     await askAccount('discard', JSON.stringify(before));
     expect(await askAccount('list')).toEqual(before);
   }, 300_000);

@@ -26,6 +26,11 @@ const adopt = {
   userPoolId: 'eu-west-1_Abc123',
   signingKeys: { first: 'arn:aws:kms:eu-west-1:123456789012:key/mrk-1' },
 };
+const receiptLog = {
+  receiptKey: 'arn:aws:kms:eu-west-1:123456789012:key/receipts',
+  logKey: 'arn:aws:kms:eu-west-1:123456789012:key/log',
+  receiptBucket: 'intentgate-receiptlog-1',
+};
 const vpc = { vpcId: 'vpc-0123456789abcdef0', subnetIds: ['subnet-0123456789abcdef0', 'subnet-0123456789abcdef1'] };
 const privateOrigins = ['https://orders.internal:8443', 'https://stock.internal'];
 
@@ -66,13 +71,15 @@ const little = synthesize(
 );
 const withCollection = synthesize({ search: 'opensearch' }, true);
 const adopting = synthesize({ adopt }, true);
+const withReceipts = synthesize({ receipts: 'keyed' });
+const adoptingReceipts = synthesize({ receipts: 'keyed', adopt: receiptLog }, true);
 /** with two keys, so that permissions for only one of them can be distinguished */
 const local = synthesize(
   { stage: 'local', receipts: 'keyed', allowLoopback: true, localUpstreams: 'api,192.168.1.7', signIn: true, signingKeys: 'b,a' },
   true,
 );
 
-test.each(Object.entries({ standard, everything, little, withCollection, adopting, local }))(
+test.each(Object.entries({ standard, everything, little, withCollection, adopting, adoptingReceipts, local }))(
   "cdk-nag and CloudFormation's own rules are satisfied: %s",
   (_, { violations }) => {
     expect(violations).toEqual([]);
@@ -1060,6 +1067,109 @@ describe('the resources of a deleted stack', () => {
     const created = keyOf('SigningKey').KeyPolicy.Statement;
     expect(Statement.map(({ Action }: { Action: unknown }) => Action)).toEqual(created.map(({ Action }: { Action: unknown }) => Action));
     expect(Statement[1].Principal.AWS).toMatch(/^<issuepatRole\w+\.Arn>$/);
+  });
+});
+
+describe('the log of receipts of another stack', () => {
+  test('is adopted instead of created', () => {
+    for (const [type, ids] of [
+      ['KMS::Key', /^(ReceiptKey|LogKey)/],
+      ['KMS::Alias', /^(ReceiptKey|LogKey)/],
+      ['S3::Bucket', /^ReceiptLog/],
+      ['S3::BucketPolicy', /^ReceiptLog/],
+    ] as const) {
+      const idsIn = ({ resources }: Synthesis) => Object.keys(resources(`AWS::${type}`)).filter((id) => ids.test(id)).length;
+      expect([type, idsIn(withReceipts) > 0, idsIn(adoptingReceipts)]).toEqual([type, true, 0]);
+    }
+    expect(environmentOf('sequence-receipts', adoptingReceipts)).toMatchObject({
+      RECEIPT_KEY_ID: receiptLog.receiptKey,
+      LOG_KEY_ID: receiptLog.logKey,
+      LOG_BUCKET: receiptLog.receiptBucket,
+    });
+    expect(environmentOf('execute-intent', adoptingReceipts).RECEIPT_KEY_ID).toBe(receiptLog.receiptKey);
+  });
+
+  /** All statements of the functions' roles, with the parts of the log by their names. */
+  const permissionsIn = (synthesis: Synthesis, parts: Record<string, string>) => {
+    const describeArn = (arn: unknown) =>
+      Object.entries(parts).reduce((text, [part, name]) => text.replace(part, name), arn === '*' ? '*' : flatten(arn));
+    const roles = Object.entries(synthesis.resources('AWS::IAM::Role')).map(([id, { Properties }]) => ({
+      id,
+      documents: (Properties.Policies ?? []).map((policy: { PolicyDocument: object }) => policy.PolicyDocument),
+    }));
+    const policies = Object.entries(synthesis.resources('AWS::IAM::Policy')).map(([id, { Properties }]) => ({
+      id,
+      documents: [Properties.PolicyDocument],
+    }));
+    return [...roles, ...policies]
+      .flatMap(({ id, documents }) =>
+        documents.flatMap(({ Statement }: { Statement: Statement[] }) =>
+          Statement.map(({ Effect, Action, Resource, Condition }) =>
+            JSON.stringify([id, Effect, listed(Action).sort(), listed(Resource).map(describeArn).sort(), Condition]),
+          ),
+        ),
+      )
+      .sort();
+  };
+
+  test('is used with the permissions of a created one', () => {
+    const created = permissionsIn(withReceipts, {
+      '<ReceiptKey306FE255.Arn>': 'receipt key',
+      '<LogKeyE83D0C1B.Arn>': 'log key',
+      '<ReceiptLogD736B797.Arn>': 'log',
+    });
+    const adopted = permissionsIn(adoptingReceipts, {
+      [receiptLog.receiptKey]: 'receipt key',
+      [receiptLog.logKey]: 'log key',
+      [`arn:<AWS::Partition>:s3:::${receiptLog.receiptBucket}`]: 'log',
+    });
+    expect(created.filter((text) => /"(receipt key|log key|log|log\/\*)"/.test(text)).length).toBeGreaterThan(5);
+    expect(adopted).toEqual(created);
+  });
+
+  test.each([
+    ['ReceiptKeyPolicy', 'ReceiptKey'],
+    ['LogKeyPolicy', 'LogKey'],
+  ])('needs the key policy in the output %s, which is that of a new key', (output, prefix) => {
+    const { Statement } = JSON.parse(flatten(adoptingReceipts.template.Outputs[output]?.Value));
+    const created = keyOf(prefix, withReceipts).KeyPolicy.Statement;
+    const describe = ({ Action, Principal }: Statement & { Principal: { AWS: unknown } }) =>
+      listed(Principal.AWS).map((role) => `${Action} ${typeof role === 'string' ? role : flatten(role)}`);
+    expect(Statement.flatMap(describe).sort()).toEqual(created.flatMap(describe).sort());
+    expect(Statement.length).toBeGreaterThan(1);
+    expect(withReceipts.template.Outputs).not.toHaveProperty(output);
+  });
+});
+
+describe('what outlives the stack', () => {
+  const policiesOf = (type: string, settings: Record<string, unknown>) =>
+    Object.entries(synthesize(settings).resources(`AWS::${type}`)).map(([id, { DeletionPolicy }]) => [
+      id.replace(/[0-9A-F]{8}$/, ''),
+      DeletionPolicy,
+    ]);
+
+  test('includes the aliases of keys, so that KMS refuses a new key under the name of an old one', () => {
+    expect(policiesOf('KMS::Alias', { receipts: 'keyed', signingKeys: '2027,first' })).toEqual([
+      ['SigningKey2027Alias', 'RetainExceptOnCreate'],
+      ['SigningKeyfirstAlias', 'RetainExceptOnCreate'],
+      ['CallKeyfirstAlias', 'Delete'],
+      ['ReceiptKeyAlias', 'RetainExceptOnCreate'],
+      ['LogKeyAlias', 'RetainExceptOnCreate'],
+    ]);
+  });
+
+  test('includes the policies of buckets, which refuse requests without TLS', () => {
+    expect(policiesOf('S3::BucketPolicy', { receipts: 'keyed' })).toEqual([
+      ['SnapshotsPolicy', 'RetainExceptOnCreate'],
+      ['ReceiptLogPolicy', 'RetainExceptOnCreate'],
+    ]);
+  });
+
+  test('is nothing without retainData', () => {
+    for (const type of ['KMS::Alias', 'S3::BucketPolicy']) {
+      const policies = policiesOf(type, { receipts: 'keyed', retainData: false }).map(([, policy]) => policy);
+      expect([...new Set(policies)]).toEqual(['Delete']);
+    }
   });
 });
 
