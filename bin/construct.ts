@@ -6,23 +6,19 @@ import { Annotations } from 'aws-cdk-lib';
 import type { ISecurityGroup, IVpc, SubnetSelection } from 'aws-cdk-lib/aws-ec2';
 import type { IHostedZone } from 'aws-cdk-lib/aws-route53';
 import type { Construct } from 'constructs';
-import type * as z from 'zod';
 import { buildPages } from '../console/pages.ts';
 import { Gate, type GivenParts } from '../lib/gate.ts';
 import { namesOf } from '../lib/names.ts';
 import { readPolicy, warnOfPolicy } from '../lib/policy.ts';
 import type { Build } from '../lib/prepared-files.ts';
-import type { settingsObject } from '../lib/settings/options.ts';
+import type { GateSettings } from '../lib/settings/props.ts';
 import { parseSettings, type Settings, SettingsError, warnOfRates } from '../lib/settings.ts';
 
 export { EndpointFunction } from '../lib/endpoint-function.ts';
-export { type GivenParts, SettingsError };
+export { type GateSettings, type GivenParts, SettingsError };
 
-/** Settings that apply only to the project's own stack or local stage, or that constructs replace. */
-type OwnSettings = 'policyFile' | 'tags' | 'allowLoopback' | 'localUpstreams' | 'hostedZoneId' | 'hostedZoneName' | 'vpc';
-
-/** The settings in docs/reference.md under the same names, and constructs of the app. */
-export interface IntentGateProps extends Partial<Omit<z.output<typeof settingsObject>, OwnSettings>>, GivenParts {
+/** The settings of the gate, and constructs of the app. */
+export interface IntentGateProps extends GateSettings, GivenParts {
   /** the usage policy, or the path to its file */
   policy: string | object;
   /** hosted zone of `domainName` */

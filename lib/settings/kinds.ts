@@ -9,7 +9,8 @@ export const wholeNumber = (minimum: number, maximum: number) => {
   const problem = `must be a whole number from ${minimum} to ${maximum}`;
   return z
     .union([z.number(), z.string().regex(/^\d+$/).transform(Number)], problem)
-    .refine((value) => Number.isInteger(value) && value >= minimum && value <= maximum, problem);
+    .refine((value) => Number.isInteger(value) && value >= minimum && value <= maximum, problem)
+    .meta({ minimum, maximum });
 };
 
 /** A list in cdk.json, or comma-separated text. */

@@ -10,9 +10,9 @@ const run = promisify(execFile);
 const folder = makeFolder();
 
 /** Runs a program like the app of another team: outside this project, with the package installed from its tarball. template.check.ts applies CloudFormation's rules. */
-async function runApp(file: string): Promise<{ stdout: string; stderr: string }> {
+async function runApp(file: string, ...words: string[]): Promise<{ stdout: string; stderr: string }> {
   const env = { ...process.env, NODE_OPTIONS: '', CDK_VALIDATION: 'false', CDK_OUTDIR: join(folder, 'cdk.out'), CDK_CONTEXT_JSON: '{}' };
-  return run(process.execPath, [file], { cwd: folder, env });
+  return run(process.execPath, [file, ...words], { cwd: folder, env });
 }
 
 const readTemplate = async (stack: string): Promise<Template> =>
@@ -59,20 +59,72 @@ const namespacesIn = (template: Template): string[] => [
   ...new Set(ofType(template, 'AWS::Logs::MetricFilter').map(({ MetricTransformations }) => MetricTransformations[0].MetricNamespace)),
 ];
 
-describe('the app in docs/operations.md', () => {
+describe('the package', () => {
+  const installed = join(folder, 'node_modules', 'intent-gate-cdk');
+
+  test('has a README and a changelog, and the licence of the project if there is one', async () => {
+    const licences = (await readdir('.')).filter((name) => name.startsWith('LICENSE'));
+    expect((await readdir(installed)).sort()).toEqual(
+      [
+        'README.md',
+        'CHANGELOG.md',
+        ...licences,
+        'assets.json',
+        'functions',
+        'index.js',
+        'package.json',
+        'types',
+        'word-vectors.bin',
+      ].sort(),
+    );
+    expect(await readFile(join(installed, 'README.md'), 'utf8')).toBe(await readFile('lib/README.md', 'utf8'));
+  });
+
+  test('accepts ranges of the packages that it needs, which its README names', async () => {
+    const { dependencies, peerDependencies } = JSON.parse(await readFile(join(installed, 'package.json'), 'utf8'));
+    for (const range of Object.values({ ...dependencies, ...peerDependencies })) expect(range).toMatch(/^\^\d+\.\d+\.0$/);
+    expect(await readFile('lib/README.md', 'utf8')).toContain(`\`aws-cdk-lib\` ${peerDependencies['aws-cdk-lib'].slice(1)} or newer`);
+  });
+
+  test('has a comment on every public member of its classes and on every property', async () => {
+    const files = ['bin/construct', 'lib/gate', 'lib/endpoint-function', 'lib/admins', 'lib/receipts', 'lib/settings/props'];
+    const uncommented = await Promise.all(
+      files.map(async (file) => {
+        const text = await readFile(join(installed, 'types', `${file}.d.ts`), 'utf8');
+        const shown = [
+          ...text.matchAll(
+            /^export (?:declare class|interface) (?:IntentGate|IntentGateProps|Gate|GivenParts|GivenPool|GateSettings|EndpointFunction|ReceiptResources)\b.*?^}/gms,
+          ),
+        ];
+        return shown.flatMap(([declared]) => {
+          const lines = declared.split('\n');
+          return lines.filter(
+            (line, at) => /^ {4}(?!private|constructor)(?:readonly |get )?\w+\??[:(]/.test(line) && !lines[at - 1]?.endsWith('*/'),
+          );
+        });
+      }),
+    );
+    expect(uncommented.flat()).toEqual([]);
+  });
+});
+
+const programs = async (): Promise<string[]> =>
+  [...(await readFile('lib/README.md', 'utf8')).matchAll(/^```ts\n(.*?)^```$/gms)].map(([, program = '']) => program);
+
+describe('the app in lib/README.md', () => {
   let gates: Template[];
 
   beforeAll(async () => {
-    const guide = await readFile('docs/operations.md', 'utf8');
-    const [, example = ''] = /^## In your own CDK app$.*?^```ts\n(.*?)^```$/ms.exec(guide) ?? [];
+    const [example = '', watching = ''] = await programs();
     await writeFile(join(folder, 'app.ts'), example);
+    await writeFile(join(folder, 'watch.ts'), watching);
     await runApp('app.ts');
     gates = await Promise.all(['Orders', 'Billing'].map(readTemplate));
   });
 
   test('has correct types', async () => {
     const compilerOptions = { strict: true, module: 'nodenext', target: 'esnext', types: [], noEmit: true };
-    await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['app.ts'] }));
+    await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['app.ts', 'watch.ts'] }));
     const tsc = resolve('node_modules/typescript/bin/tsc');
     await expect(run(process.execPath, [tsc, '-p', folder])).resolves.toMatchObject({ stdout: '' });
   });
@@ -144,8 +196,10 @@ import { App, Duration, Stack } from 'aws-cdk-lib';
 import { ManagedPolicy } from 'aws-cdk-lib/aws-iam';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import { HostedZone } from 'aws-cdk-lib/aws-route53';
+import { AccountRootPrincipal, Role } from 'aws-cdk-lib/aws-iam';
 import { IntentGate, SettingsError } from 'intent-gate-cdk';
 import { readFileSync } from 'node:fs';
+import { watch } from './watch.ts';
 
 const policy = JSON.parse(readFileSync('policy.json', 'utf8'));
 const app = new App();
@@ -156,9 +210,12 @@ const given = {
   permissionsBoundary: ManagedPolicy.fromManagedPolicyName(stack, 'Boundary', 'boundary'),
 };
 const settings = { stage: 'test', retainData: false, machineClient: true, domainName: 'gate.example.com' };
-const { api, tables, functions, url } = new IntentGate(stack, 'Gate', { policy, ...settings, ...given });
-functions.get('execute-intent').lambda.metricErrors({ period: Duration.minutes(1) }).createAlarm(stack, api.node.addr, { threshold: 1, evaluationPeriods: 1 });
-if (!tables.registry.tableArn) throw new Error('no table');
+const gate = new IntentGate(stack, 'Gate', { policy, receipts: 'keyed', ...settings, ...given });
+const { url, signingKeys, dataKey, receipts } = gate;
+watch(gate, new Role(stack, 'Auditor', { assumedBy: new AccountRootPrincipal() }));
+const bare = new IntentGate(new Stack(app, 'Bare'), 'Gate', { policy, receipts: 'off' });
+const members = { keys: signingKeys.length, isGiven: dataKey === given.encryptionKey, receipts: Object.keys(receipts), bare: [bare.dataKey, bare.receipts] };
+const keyPolicies = Object.fromEntries(Object.entries(gate.keyPolicies).map(([name, { statementCount }]) => [name, statementCount]));
 app.synth();
 
 const userPool = { userPoolId: 'eu-west-1_b' };
@@ -166,17 +223,30 @@ const others = new Stack(new App(), 'Stack');
 const messageOf = (make) => { try { make(); return 'accepted'; } catch (error) { return error instanceof SettingsError ? error.message : String(error.stack); } };
 const makes = [${mistakes.map(([props], at) => `() => new IntentGate(others, 'Gate${at}', ${props})`).join(', ')}];
 const warned = new IntentGate(others, 'Warned', { policy: 'all-but-one.json', requestsPerSecond: 5000 });
-console.log(JSON.stringify({ url, messages: makes.map(messageOf), warnings: warned.node.metadata }));
+console.log(JSON.stringify({ url, members, keyPolicies, messages: makes.map(messageOf), warnings: warned.node.metadata }));
 `;
 
 test('a gate uses the constructs of the app, refuses mistakes, and warns of policy rules without effect and of high rates', async () => {
   await cp('samples/policies/all-but-one.json', join(folder, 'all-but-one.json'));
   await writeFile(join(folder, 'program.js'), program);
-  const { url, messages, warnings } = JSON.parse((await runApp('program.js')).stdout);
+  const { url, members, keyPolicies, messages, warnings } = JSON.parse((await runApp('program.js')).stdout);
   expect(url).toBe('https://gate.example.com');
+  expect(members).toEqual({ keys: 1, isGiven: true, receipts: ['receiptKey', 'logKey', 'bucket'], bare: [null, null] });
+  expect(keyPolicies).toEqual({ signingKeys: 2, receiptKey: 4, logKey: 2 });
   const template = await readTemplate('MyAwsStack');
+  const alarms = ofType(template, 'AWS::CloudWatch::Alarm');
+  expect(alarms.find(({ Dimensions }) => JSON.stringify(Dimensions)?.includes('RATE_LIMIT_EXCEEDED'))).toMatchObject({
+    Namespace: expect.stringMatching(/^MyAwsStack-Gate-[0-9a-f]{12}$/),
+    MetricName: 'Refusals',
+    Statistic: 'Sum',
+    Threshold: 1_000,
+  });
+  const auditor = JSON.stringify(ofType(template, 'AWS::IAM::Policy').find(({ Roles }) => JSON.stringify(Roles).includes('Auditor')));
+  expect(auditor).toMatch(/dynamodb:Scan.*GateRegistry.*s3:GetObject.*GateReceiptLog/);
   for (const { Domain } of ofType(template, 'AWS::Cognito::UserPoolDomain')) expect(JSON.stringify(Domain)).not.toMatch(/aws|cognito/);
-  const roles = ofType(template, 'AWS::IAM::Role');
+  const roles = ofType(template, 'AWS::IAM::Role').filter(
+    ({ AssumeRolePolicyDocument }) => !JSON.stringify(AssumeRolePolicyDocument).includes(':root'),
+  );
   expect(roles.length).toBeGreaterThan(40);
   for (const { PermissionsBoundary } of roles) expect(JSON.stringify(PermissionsBoundary)).toContain('policy/boundary');
   const key = { 'Fn::GetAtt': [expect.stringMatching(/^Key/), 'Arn'] };
@@ -242,4 +312,56 @@ test('an app lets gates into a database in its network, and learns if a gate is 
   const { ingress, egress } = await portsIn('Together');
   expect(ingress).toEqual([5434, 5435].map((port) => [true, port, 'GateNetwork']));
   expect(egress).toEqual(expect.arrayContaining([443, 5434, 5435]));
+});
+
+/** Synthesizes stacks whose templates other resources fill up to a size, and prints what the CDK reports for each. */
+const sizes = `
+import { App, CfnResource, Stack } from 'aws-cdk-lib';
+import { IntentGate } from 'intent-gate-cdk';
+import { readFileSync } from 'node:fs';
+
+const context = { '@aws-cdk/core:stackResourceLimit': 2000, 'aws:cdk:bundling-stacks': [] };
+function synthesize({ gates = 1, suppressTemplateIndentation, padding = 0 }) {
+  const app = new App({ context });
+  const stack = new Stack(app, 'Sized', { suppressTemplateIndentation });
+  for (let at = 0; at < gates; at++) new IntentGate(stack, 'Gate' + at, { policy: 'policy.json', receipts: 'off' });
+  if (padding > 0) new CfnResource(stack, 'Other', { type: 'AWS::CloudFormation::WaitConditionHandle' }).addMetadata('text', 'x'.repeat(padding));
+  const artifact = app.synth().getStackArtifact(stack.artifactId);
+  return { size: readFileSync(artifact.templateFullPath).length, messages: artifact.messages.map(({ level, entry }) => level + ': ' + entry.data) };
+}
+const cases = JSON.parse(process.argv[2]);
+const base = [true, false].map((suppressTemplateIndentation) => synthesize({ suppressTemplateIndentation }).size);
+const paddingOf = ({ size, suppressTemplateIndentation }) => size === undefined ? 0 : size - base[suppressTemplateIndentation ? 0 : 1];
+console.log(JSON.stringify(cases.map((one) => synthesize({ ...one, padding: paddingOf(one) }))));
+`;
+
+test('a template that is too large to deploy is reported, whatever else is in the stack and however it is written', async () => {
+  const isError = /^error: The template has [0-9,]+ KB, and CloudFormation accepts at most 1,000 KB\. /;
+  const give = 'Give each gate a stack of its own, move other resources to another stack, or use fewer settings.';
+  const cases: [given: { gates?: number; size?: number; suppressTemplateIndentation: boolean }, level: string[], text?: RegExp][] = [
+    [{ size: 700_000, suppressTemplateIndentation: true }, []],
+    [{ size: 850_000, suppressTemplateIndentation: true }, ['warning']],
+    [{ size: 850_000, suppressTemplateIndentation: false }, ['warning']],
+    [{ size: 948_000, suppressTemplateIndentation: true }, ['warning']],
+    [{ size: 955_000, suppressTemplateIndentation: true }, ['error', 'warning'], new RegExp(`${isError.source}${give}$`)],
+    [
+      { size: 955_000, suppressTemplateIndentation: false },
+      ['error', 'warning'],
+      new RegExp(`${isError.source}Set suppressTemplateIndentation on the stack, which makes it [0-9]+ KB\\. ${give}$`),
+    ],
+    [
+      { gates: 2, suppressTemplateIndentation: false },
+      ['error', 'warning'],
+      /which makes it [0-9]+ KB\. Give each gate a stack of its own/,
+    ],
+  ];
+  await writeFile(join(folder, 'sizes.js'), sizes);
+  const { stdout } = await runApp('sizes.js', JSON.stringify(cases.map(([given]) => given)));
+  const results: { size: number; messages: string[] }[] = JSON.parse(stdout);
+  for (const [at, [given, levels, text]] of cases.entries()) {
+    const { messages = [] } = results[at] ?? {};
+    const about = messages.filter((message) => /template (size|has)/i.test(message));
+    expect([given, about.map((message) => message.split(':', 1)[0]).sort()]).toEqual([given, levels]);
+    if (text) expect(about.filter((message) => text.test(message))).toHaveLength(1);
+  }
 });

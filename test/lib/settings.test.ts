@@ -1,4 +1,9 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
+import type * as z from 'zod';
+import type { settingsObject } from '../../lib/settings/options.ts';
+import type { GateSettings } from '../../lib/settings/props.ts';
+import { renderProps } from '../../lib/settings/render-props.ts';
 import {
   describeChanges,
   describeDecisions,
@@ -12,6 +17,12 @@ import {
 const vpc = { vpcId: 'vpc-0123456789abcdef0', subnetIds: ['subnet-0123456789abcdef0'] };
 
 const keyArn = 'arn:aws:kms:eu-west-1:123456789012:key/mrk-1';
+
+const receiptLog = {
+  receiptKey: 'arn:aws:kms:eu-west-1:123456789012:key/11111111-2222-3333-4444-555555555555',
+  logKey: 'arn:aws:kms:eu-west-1:123456789012:key/66666666-7777-8888-9999-000000000000',
+  receiptBucket: 'intentgate-log',
+};
 
 function mistakes(given: Record<string, unknown>, read = parseSettings): string[] {
   try {
@@ -195,8 +206,41 @@ describe('parseSettings', () => {
     ],
     [{ adopt: { signingKeys: { second: keyArn } } }, 'adopt.signingKeys.second: must be one of signingKeys (first)'],
     [{ signingKeys: 'a,b', adopt: { signingKeys: { a: keyArn, b: keyArn } } }, 'adopt.signingKeys: must not name a key twice'],
+    [{ receipts: 'off', adopt: receiptLog }, 'adopt.receiptKey: needs receipts: keyed or all'],
+    [{ adopt: { ...receiptLog, receiptKey: receiptLog.logKey } }, 'adopt.logKey: must differ from receiptKey'],
+    [{ adopt: { ...receiptLog, logKey: 'alias/IntentGate/log' } }, 'adopt.logKey: must be the ARN of a KMS key, not of an alias'],
+    [{ adopt: { ...receiptLog, receiptBucket: 'Log' } }, 'adopt.receiptBucket: must be the name of an S3 bucket'],
+    [{ adopt: { ...receiptLog, receiptBucket: 'arn:aws:s3:::intentgate-log' } }, 'adopt.receiptBucket: must be the name of an S3 bucket'],
   ])('refuses %j', (given, expected) => {
-    expect(mistakes(given)).toEqual([expected]);
+    expect(mistakes({ receipts: 'keyed', ...given })).toEqual([expected]);
+  });
+
+  const listed = (id: string) =>
+    `"aws cloudformation describe-stack-events --stack-name <ARN of the stack that left them>" lists it with the status DELETE_SKIPPED; its LogicalResourceId begins with ${id}`;
+
+  test.each<[given: (keyof typeof receiptLog)[], expected: string[]]>([
+    [
+      ['receiptKey'],
+      [
+        `adopt.logKey: must be given with receiptKey. ${listed('LogKey')}`,
+        `adopt.receiptBucket: must be given with receiptKey. ${listed('ReceiptLog')}`,
+      ],
+    ],
+    [
+      ['receiptBucket'],
+      [
+        `adopt.receiptKey: must be given with receiptBucket. ${listed('ReceiptKey')}`,
+        `adopt.logKey: must be given with receiptBucket. ${listed('LogKey')}`,
+      ],
+    ],
+    [['receiptKey', 'logKey'], [`adopt.receiptBucket: must be given with receiptKey and logKey. ${listed('ReceiptLog')}`]],
+    [['logKey', 'receiptBucket'], [`adopt.receiptKey: must be given with logKey and receiptBucket. ${listed('ReceiptKey')}`]],
+    [['receiptKey', 'receiptBucket'], [`adopt.logKey: must be given with receiptKey and receiptBucket. ${listed('LogKey')}`]],
+    [['receiptKey', 'logKey', 'receiptBucket'], []],
+  ])('of the log of receipts, adopts all parts or none: %j', (names, expected) => {
+    const adopt = Object.fromEntries(names.map((name) => [name, receiptLog[name]]));
+    expect(mistakes({ receipts: 'keyed', adopt })).toEqual(expected);
+    expect(mistakes({ receipts: 'all', adopt: { ...adopt, registryTable: 'R-1', activityTable: 'A-1' } })).toEqual(expected);
   });
 
   test('reports every mistake at once', () => {
@@ -259,6 +303,11 @@ test.each([
     'Stage production: the stack is protected against deletion, and keeps its table, keys and users. PATs are signed with the key "first". ' +
       `Adopted, not created: the tables R-1 and A-1, the user pool eu-west-1_Abc123, the key "first" (${keyArn}).`,
   ],
+  [
+    { receipts: 'keyed', adopt: receiptLog },
+    'Stage production: the stack is protected against deletion, and keeps its table, keys and users. PATs are signed with the key "first". ' +
+      'Adopted, not created: the log of receipts in intentgate-log.',
+  ],
 ])('synthesis says what it decided for %j', (given, expected) => {
   expect(describeDecisions(parseSettings(given))).toBe(expected);
 });
@@ -289,4 +338,35 @@ test.each([
   [{ stage: 'dev', waf: 'true', signingKeys: 'a,b' }, 'stage dev with signingKeys=["a","b"], waf=true'],
 ])('what differs from the defaults in %j is said', (given, expected) => {
   expect(describeChanges(parseSettings(given))).toBe(expected);
+});
+
+describe('the properties of the construct', () => {
+  const source = readFileSync('lib/settings/props.ts', 'utf8');
+
+  test('are up to date: npm run props', () => {
+    expect(source).toBe(renderProps());
+  });
+
+  test('are accepted as settings', () => {
+    const given: GateSettings = {
+      patLifeSeconds: 900,
+      throttling: { mcp: { requestsPerSecond: 1, burst: 2 } },
+      reservedConcurrency: { mcp: 9 },
+    };
+    const accepted: z.input<typeof settingsObject> = given;
+    expect(parseSettings(accepted)).toMatchObject(given);
+  });
+
+  test.each([
+    ['patLifeSeconds?: number', 'Lifetime of a PAT, in seconds. From 60 to 86400. Default: `3600`.'],
+    [
+      'privateOrigins?: string[]',
+      'Origins of private APIs, such as https://orders.internal:8443: the only ones that may resolve to private addresses; needs `vpc`.',
+    ],
+    ["agents?: 'open' | 'approved'", '`approved`: an admin must approve an agent before its first PAT. Default: `open`.'],
+    ['alarmEmail?: string', 'E-mail address that alarms are sent to.'],
+    ['domainName?: string', 'Domain name of the API, for which a certificate and DNS record are created; needs `hostedZone`.'],
+  ])('describe %s with its unit, range and default', (property, comment) => {
+    expect(source).toContain(`  /** ${comment} */\n  ${property};\n`);
+  });
 });
