@@ -42,10 +42,8 @@ export async function examineAdopted(
 ): Promise<Problem[]> {
   const keys: AdoptedKey[] = [
     ...Object.entries(signingKeys).map(([name, arn]) => ({ ...patKey, setting: `signingKeys.${name}`, label: `the key "${name}"`, arn })),
-    ...(receiptKey
-      ? [{ ...receiptKeys, policy: 'ReceiptKeyPolicy', setting: 'receiptKey', label: 'the receipt key', arn: receiptKey }]
-      : []),
-    ...(logKey ? [{ ...receiptKeys, policy: 'LogKeyPolicy', setting: 'logKey', label: 'the log key', arn: logKey }] : []),
+    ...(receiptKey ? [{ ...certifyingKey, setting: 'receiptKey', label: 'the receipt key', arn: receiptKey }] : []),
+    ...(logKey ? [{ ...checkpointKey, setting: 'logKey', label: 'the log key', arn: logKey }] : []),
   ];
   const found = await Promise.all([
     ...[registryTable, activityTable].flatMap((name) => (name ? [examineTable(new DynamoDBClient(options), name)] : [])),
@@ -94,7 +92,11 @@ interface AdoptedKey {
 
 const patKey = { spec: 'ECC_NIST_P256', kind: 'a P-256 signing key', policy: 'SigningKeyPolicy', loss: 'it cannot issue PATs' } as const;
 
-const receiptKeys = { spec: 'ECC_NIST_EDWARDS25519', kind: 'an Ed25519 signing key', loss: 'no receipt gets into the log' } as const;
+const edwards = { spec: 'ECC_NIST_EDWARDS25519', kind: 'an Ed25519 signing key' } as const;
+
+const certifyingKey = { ...edwards, policy: 'ReceiptKeyPolicy', loss: 'executions that need a receipt are answered with 503' };
+
+const checkpointKey = { ...edwards, policy: 'LogKeyPolicy', loss: 'no receipt gets into the log' };
 
 async function examineBucket(client: S3Client, Bucket: string): Promise<Problem[]> {
   if (await find(client.send(new HeadBucketCommand({ Bucket })))) return [];

@@ -94,6 +94,10 @@ describe('an adopted log of receipts', () => {
   });
 
   test('needs its own policy on each key', async () => {
+    expect((await examineLog({ ...policies, ReceiptKeyPolicy: policyOf('another') })).map(({ detail }) => detail)).toEqual([
+      'the receipt key does not allow this stack to sign, so executions that need a receipt are answered with 503',
+      'the log key does not allow this stack to sign, so no receipt gets into the log',
+    ]);
     expect(await examineLog(policies)).toEqual([
       {
         detail: 'the log key does not allow this stack to sign, so no receipt gets into the log',
