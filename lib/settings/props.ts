@@ -32,7 +32,7 @@ export interface GateSettings {
   agentIds?: 'bound' | 'shared';
   /** How long a call may wait for an approval that the policy requires, in seconds. From 60 to 43200. Default: `3600`. */
   approvalSeconds?: number;
-  /** Which executions get a receipt: those with an `Idempotency-Key` (`keyed`), `all`, or none (`off`); needs two KMS keys, each with a monthly price. Default: `keyed`. */
+  /** Which executions get a receipt: those with an `Idempotency-Key` (`keyed`), `all`, or none (`off`); needs two KMS keys, each with a monthly price. Default: `off`. */
   receipts?: 'off' | 'keyed' | 'all';
   /** A signed policy must have `iat`, `exp`, `aud` and `jti`, so that it is valid once and for this gate only; excludes agents that send bare signatures. Default: `false`. */
   requireFreshSignature?: boolean;
@@ -60,6 +60,8 @@ export interface GateSettings {
   throttling?: Record<string, { requestsPerSecond: number; burst: number }>;
   /** Reserved (and maximum) concurrency of the three functions that wait for services, such as 300, 100 and a tenth of the quota for `run-deferred-call`, which makes background calls; 0 reserves none, which fits every quota. Slow calls to one origin may occupy about a fifth of it: at most 100; 50 without a reservation. Default: `{"execute-intent":0,"mcp":0,"run-deferred-call":0}`. */
   reservedConcurrency?: { [name in 'execute-intent' | 'mcp' | 'run-deferred-call']?: number };
+  /** Memory in MB of the three functions that execute intents. They mostly wait, so more memory costs more and answers little faster; `mcp` has at least 1769 if `expectedIntents` is above 100000. From 256 to 10240. Default: `512`. */
+  executionMemoryMb?: number;
   /** Search engine: `sqlite` in the function, or `opensearch`, an OpenSearch Serverless collection, for more than a few hundred thousand intents. Default: `sqlite`. */
   search?: 'sqlite' | 'opensearch';
   /** Expected number of intents in the registry; determines the memory and storage for the search index (`sqlite`). From 1 to 1000000. Default: `100000`. */
