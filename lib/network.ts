@@ -1,11 +1,10 @@
 import { Annotations } from 'aws-cdk-lib';
 import { Connections, type IConnectable, Peer, Port, SecurityGroup, Subnet, Vpc } from 'aws-cdk-lib/aws-ec2';
-import { Effect, Policy, PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { Effect, type IRole, Policy, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { FunctionOptions } from 'aws-cdk-lib/aws-lambda';
-import { Construct } from 'constructs';
+import { Construct, type IConstruct } from 'constructs';
 import { targetOf } from '../functions/core/relay/egress.ts';
 import { acknowledge } from './acknowledge.ts';
-import type { EndpointFunction } from './endpoint-function.ts';
 import type { Settings } from './settings.ts';
 
 const interfaceActions = [
@@ -54,7 +53,7 @@ export class Network extends Construct implements IConnectable {
   }
 
   /** Lets Lambda connect a function that was created with the `placement`. */
-  connect({ lambda, role }: EndpointFunction): void {
+  connect({ lambda, role }: { lambda: IConstruct; role: IRole }): void {
     this.permissions.attachToRole(role);
     lambda.node.addDependency(this.permissions);
   }

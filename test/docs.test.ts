@@ -194,6 +194,8 @@ const checks: Record<string, ((table: Table) => void) | string> = {
     ),
   'situation | what happens': 'test/functions/core/execution/call-queue.test.ts',
   'what stays | a month | remove it with': 'test/lib/template.check.ts',
+  'scenarios | promise': 'test/long/prove.ts',
+  'with real components | promise': 'test/long/prove.ts',
   'change of `vpc` | what you see': 'test/lib/template.check.ts',
   'load | first limit | what to do': ({ rows }) => {
     const { requestsPerSecond } = parseSettings({});
