@@ -3,7 +3,7 @@ import { APIGatewayClient, GetAccountCommand } from '@aws-sdk/client-api-gateway
 import { GetAccountSettingsCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { ListBucketsCommand, S3Client } from '@aws-sdk/client-s3';
 import { openHttp } from '../../client/http.ts';
-import { awsDomain, openRequestSigner } from '../../functions/core/signed-request.ts';
+import { openRequestSigner } from '../../functions/core/signed-request.ts';
 import { readPolicy, readTryPolicy } from '../../lib/policy.ts';
 import { describeUnknown, readSettings, requireDeployable, type Settings, SettingsError, stackNameOf } from '../../lib/settings.ts';
 import { awsAgents } from '../aws-agents.ts';
@@ -44,9 +44,12 @@ async function ask<T>(question: Promise<T>): Promise<T | 'unknown'> {
 /** Whether a stage is deployed. After a failed creation it counts as absent, because the next deployment creates it again. */
 async function findStack(client: S3Client, region: string, stage: string): Promise<'present' | 'absent' | 'unknown'> {
   const query = new URLSearchParams({ Action: 'DescribeStacks', Version: '2010-05-15', StackName: stackNameOf(stage) });
-  const url = new URL(`${process.env.AWS_ENDPOINT_URL ?? `https://cloudformation.${region}.${awsDomain(region)}`}/?${query}`);
+  const url = new URL(
+    `${process.env.AWS_ENDPOINT_URL ?? `https://cloudformation.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`}/?${query}`,
+  );
   const sign = openRequestSigner({ service: 'cloudformation', region, credentials: client.config.credentials });
-  const headers = { ...(await sign({ method: 'GET', url, headers: {}, body: '' })), Accept: 'text/xml' };
+  const { host: _, ...signed } = (await sign({ method: 'GET', url, headers: {}, body: '' })).headers;
+  const headers = { ...signed, Accept: 'text/xml' };
   const { status, text } = await openHttp({ url: url.origin, timeoutMs: 5_000 }).exchange('GET', url.pathname + url.search, { headers });
   if (status !== 200) return text.includes('does not exist') ? 'absent' : 'unknown';
   return /<StackStatus>(ROLLBACK_|CREATE_FAILED|REVIEW_IN_PROGRESS|DELETE_)/.test(text) ? 'absent' : 'present';

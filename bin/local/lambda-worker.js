@@ -27,7 +27,7 @@ for (const stream of [process.stdout, process.stderr]) {
 
 if (compileCache) enableCompileCache(compileCache);
 const [file, name] = handler.split('.');
-const { [name]: handle } = await import(pathToFileURL(join(folder, `${file}.mjs`)).href);
+const { [name]: handle } = await import(pathToFileURL(join(folder, `${file}.cjs`)).href);
 
 send({ isReady: true });
 

@@ -134,7 +134,7 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
         DYNAMODB: dynamo.endpoint,
         KMS: kms.endpoint,
         LAMBDA: invocations.endpoint,
-        EVENTS: events.endpoint,
+        EVENTBRIDGE: events.endpoint,
         S3: s3.endpoint,
         SECRETS_MANAGER: secrets.endpoint,
       }),

@@ -108,7 +108,7 @@ export function functionIdOf(template: Template, name: string): string {
 }
 
 export const bundleOf = (template: Template, folder: string, name: string): string =>
-  join(assetFolder(template, functionIdOf(template, name), folder), 'index.mjs');
+  join(assetFolder(template, functionIdOf(template, name), folder), 'index.cjs');
 
 const tableProperties = z.object({
   KeySchema: z.array(z.object({ AttributeName: z.string(), KeyType: z.enum(['HASH', 'RANGE']) })),

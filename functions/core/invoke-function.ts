@@ -1,33 +1,26 @@
+import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
+import { awsClientSettings } from './aws-client.ts';
 import { readEnvironment } from './environment.ts';
-import { openSignedRequests, serviceEndpoint } from './signed-request.ts';
-
-const region = process.env.AWS_REGION ?? '';
-
-interface Invoked {
-  status: number;
-  headers: Record<string, string>;
-  body: string;
-}
 
 /**
- * Returns a function that invokes another function of this gate. It signs requests itself, because Lambda's SDK client would make small functions a
- * fifth larger.
- * @param kind - `RequestResponse` waits for the result; `Event` returns 202 as soon as Lambda has accepted the event
+ * Returns a function that invokes another function of this gate, once.
+ * It returns the result as JSON, and throws if Lambda does not accept the event or the function fails.
+ * @param kind - `RequestResponse` waits for the result; `Event` returns as soon as Lambda has accepted the event
  */
 export function openFunction(nameOrArn: string, kind: 'RequestResponse' | 'Event', timeoutMs: number) {
-  const url = new URL(`${serviceEndpoint('lambda', region)}/2015-03-31/functions/${encodeURIComponent(nameOrArn)}/invocations`);
-  const send = openSignedRequests(timeoutMs, { service: 'lambda', region });
-  const headers = { 'content-type': 'application/json', 'x-amz-invocation-type': kind };
-  return (event: object): Promise<Invoked> => send({ method: 'POST', url, headers, body: JSON.stringify(event) });
+  const client = new LambdaClient(awsClientSettings(timeoutMs, 1));
+  return async (event: object): Promise<string> => {
+    const command = new InvokeCommand({ FunctionName: nameOrArn, InvocationType: kind, Payload: JSON.stringify(event) });
+    const { FunctionError, Payload } = await client.send(command);
+    if (FunctionError !== undefined) throw new Error('the function failed');
+    return Payload?.transformToString() ?? '';
+  };
 }
 
 /** Returns a function that starts another function without waiting for it. It throws if Lambda does not accept the event. */
 export function openEvents(nameOrArn: string): (event: object) => Promise<void> {
   const invoke = openFunction(nameOrArn, 'Event', 2_000);
-  return async (event) => {
-    const { status } = await invoke(event);
-    if (status !== 202) throw new Error(`Lambda answered ${status}`);
-  };
+  return async (event) => void (await invoke(event));
 }
 
 /** Returns a function that starts the worker of a deferred call, as {@link openEvents} does. */

@@ -1,6 +1,9 @@
+import { text } from 'node:stream/consumers';
+import { fromEnv } from '@aws-sdk/credential-provider-env';
+import { Sha256 } from '@smithy/core/checksum';
 import { HttpRequest } from '@smithy/core/protocols';
-import { jsonHttpHandler } from './aws-client.ts';
-import { type Credentials, type FindCredentials, openSignature, sha256 } from './aws-signature.ts';
+import { SignatureV4, type SignatureV4Init } from '@smithy/signature-v4';
+import { StepHandler } from './aws-client.ts';
 
 export interface UnsignedRequest {
   method: string;
@@ -9,53 +12,26 @@ export interface UnsignedRequest {
   body: string;
 }
 
-/** How to reach an AWS service; by default, as the function's environment says. */
-export interface AwsAccess {
-  endpoint?: string | undefined;
-  region?: string | undefined;
-  credentials?: Credentials | FindCredentials | undefined;
-}
+export type Signing = Pick<SignatureV4Init, 'service' | 'region'> & Partial<Pick<SignatureV4Init, 'credentials'>>;
 
-export interface Signing extends Pick<AwsAccess, 'credentials'> {
-  service: string;
-  region: string;
-  time?: Date;
-  /** sends the digest of the body in `x-amz-content-sha256`, which OpenSearch Serverless requires; default true */
-  applyChecksum?: boolean;
-}
-
-/** Signs requests to AWS (Signature Version 4), including the host and every given header. */
-export function openRequestSigner({ credentials, applyChecksum = true, ...scope }: Signing) {
-  const sign = openSignature(credentials);
-  return async ({ method, url, headers, body }: UnsignedRequest): Promise<Record<string, string>> => {
-    const checksum = applyChecksum ? { 'x-amz-content-sha256': sha256(body) } : {};
-    const signable = { method, path: url.pathname, query: url.searchParams, headers: { ...headers, host: url.host, ...checksum }, body };
-    const { host: _, ...signed } = await sign(signable, scope);
-    return signed;
+/** Signs requests to AWS services that have no SDK client here (Signature Version 4). `credentials` are by default those of the environment. */
+export function openRequestSigner({ credentials = fromEnv(), ...scope }: Signing) {
+  const signer = new SignatureV4({ credentials, ...scope, sha256: Sha256 });
+  return async ({ method, url, headers, body }: UnsignedRequest): Promise<HttpRequest> => {
+    const { protocol, hostname, port, host, pathname: path, searchParams } = url;
+    const target = { protocol, hostname, path, query: Object.fromEntries(searchParams), ...(port !== '' && { port: Number(port) }) };
+    return HttpRequest.clone(
+      (await signer.sign(new HttpRequest({ ...target, method, headers: { ...headers, host }, body }))) as HttpRequest,
+    );
   };
 }
 
-/**
- * Returns a function that sends signed requests to an AWS service, each once, for at most `timeoutMs`.
- * It returns the status, headers with lower-case names, and the body.
- */
-export function openSignedRequests(timeoutMs: number, signing: Signing) {
-  const { handle } = jsonHttpHandler(timeoutMs);
+/** Returns a function that sends signed requests to an AWS service, each once, and fails if it is silent for `silenceMs`. */
+export function openSignedRequests(silenceMs: number, signing: Signing) {
+  const handler = new StepHandler(silenceMs);
   const sign = openRequestSigner(signing);
-  return async (request: UnsignedRequest): Promise<{ status: number; headers: Record<string, string>; body: string }> => {
-    const { protocol, hostname, host, port, pathname: path, search } = request.url;
-    const headers = { ...(await sign(request)), host };
-    const target = { protocol, hostname, path: path + search, ...(port !== '' && { port: Number(port) }) };
-    const { response } = await handle(new HttpRequest({ ...target, method: request.method, headers, body: request.body }));
-    return { status: response.statusCode, headers: response.headers, body: String(response.body) };
+  return async (request: UnsignedRequest): Promise<{ status: number; body: string }> => {
+    const { response } = await handler.handle(await sign(request));
+    return { status: response.statusCode, body: await text(response.body) };
   };
 }
-
-/**
- * The endpoint of an AWS service in a region, chosen as the SDK does.
- * @param variable - suffix of the environment variable `AWS_ENDPOINT_URL_…` that overrides it
- */
-export const serviceEndpoint = (service: string, region: string, variable = service.toUpperCase()): string =>
-  process.env[`AWS_ENDPOINT_URL_${variable}`] ?? process.env.AWS_ENDPOINT_URL ?? `https://${service}.${region}.${awsDomain(region)}`;
-
-export const awsDomain = (region: string): string => (region.startsWith('cn-') ? 'amazonaws.com.cn' : 'amazonaws.com');

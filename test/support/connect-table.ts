@@ -1,6 +1,6 @@
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { awsClientSettings } from '../../functions/core/aws-client.ts';
-import { LeanDynamoDBClient } from '../../functions/core/table/dynamodb-client.ts';
 import type { TableName } from '../../functions/core/table/keys.ts';
 import { openTable, type Table } from '../../functions/core/table/table.ts';
 
@@ -9,8 +9,8 @@ export const connectTable = (endpoint: string, tableNames: Record<TableName, str
   openTable(
     tableNames,
     DynamoDBDocumentClient.from(
-      new LeanDynamoDBClient({
-        ...awsClientSettings({ requestTimeout: 60_000 }),
+      new DynamoDBClient({
+        ...awsClientSettings(60_000),
         endpoint,
         region: 'eu-west-1',
         credentials: { accessKeyId: 'test', secretAccessKey: 'test' },

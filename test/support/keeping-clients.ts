@@ -27,11 +27,11 @@ const waiting = { id: 'a' } as ApprovalContent;
 
 /** Every client of the functions that keeps connections, as one request to a peer that gives {@link anyAnswer}. */
 export function keepingClients(endpoint: string): Record<string, () => Promise<unknown>> {
-  Object.assign(process.env, { AWS_ENDPOINT_URL_LAMBDA: endpoint, AWS_ENDPOINT_URL_EVENTS: endpoint });
+  Object.assign(process.env, { AWS_ENDPOINT_URL_LAMBDA: endpoint, AWS_ENDPOINT_URL_EVENTBRIDGE: endpoint });
   Object.assign(process.env, { AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' });
   const ask = forwardToFunction('issue-pat', { method: 'POST', path: '/api/pat/issue', timeoutMs: 2_000 });
   const announce = openAnnouncements();
-  const dynamo = new DynamoDBClient({ ...awsClientSettings({ requestTimeout: 1_000 }), endpoint, ...at, maxAttempts: 1 });
+  const dynamo = new DynamoDBClient({ ...awsClientSettings(1_000, 1), endpoint, ...at });
   const upstreams = openHttpClient(async ({ hostname, port }) => connect({ host: hostname, port }), 1_000);
   const snapshots = bucketSnapshots('bucket', { endpoint, ...at });
   const engine = openOpenSearchEngine({ endpoint, ...at });

@@ -1,6 +1,5 @@
-import { DescribeTableCommand, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
+import { DescribeTableCommand, DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { LeanDynamoDBClient } from '../../functions/core/table/dynamodb-client.ts';
 import { openTable } from '../../functions/core/table/table.ts';
 import { createTable } from './copy-table.ts';
 
@@ -18,7 +17,7 @@ const { loadTableServer = () => import('./table-server.ts') } = globalThis as {
 export async function startTable() {
   const { startTableServer } = await loadTableServer();
   const { endpoint, operations, handle, stop: stopServer } = await startTableServer();
-  const raw = new LeanDynamoDBClient({
+  const raw = new DynamoDBClient({
     endpoint,
     region: 'eu-west-1',
     credentials: { accessKeyId: 'test', secretAccessKey: 'test' },

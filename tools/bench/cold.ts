@@ -18,7 +18,7 @@ interface Started extends Bundled {
 export async function measureColdStarts({ rounds, only }: { rounds: number; only?: string }): Promise<void> {
   const rows = endpoints.filter((row) => hasFunction(row) && (only === undefined || only.split(',').includes(row.name)));
   const nothing = mkdtempSync(join(tmpdir(), 'cold-'));
-  writeFileSync(join(nothing, 'index.mjs'), "export const handler = async () => ({ statusCode: 200, body: 'hello' });");
+  writeFileSync(join(nothing, 'index.cjs'), "exports.handler = async () => ({ statusCode: 200, body: 'hello' });");
   const stack = await startStack({ port: 0, demo: false, quiet: true, environment: { LOG_LEVEL: 'ERROR' } });
   const toStart = ({ name, method, path }: Endpoint): Started => {
     const pathParameters = { intent_uid: 'world.example:get-country:v1', service_id: '01HZZZZZZZZZZZZZZZZZZZZZZZ', agent_id: 'agent' };
@@ -33,7 +33,7 @@ export async function measureColdStarts({ rounds, only }: { rounds: number; only
       helloMs ||= answerMs;
       report.push([
         started.name,
-        `${Math.round(statSync(join(started.folder, 'index.mjs')).size / 1000)} KB`,
+        `${Math.round(statSync(join(started.folder, 'index.cjs')).size / 1000)} KB`,
         `${Math.round(answerMs)} ms`,
         `${Math.round(answerMs - helloMs)} ms`,
         `${Math.round(memoryBytes / 2 ** 20)} MiB`,

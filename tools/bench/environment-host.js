@@ -13,7 +13,7 @@ function measureMemory() {
 }
 
 process.once('message', async ({ folder, event, warmUp, runs, mayRefuse }) => {
-  const { handler } = await import(pathToFileURL(join(folder, 'index.mjs')).href);
+  const { handler } = await import(pathToFileURL(join(folder, 'index.cjs')).href);
   const loaded = measureMemory();
   const context = { awsRequestId: 'bench', getRemainingTimeInMillis: () => 29_000 };
   let status;

@@ -7,35 +7,19 @@ import {
   ResourceExistsException,
   ResourceNotFoundException,
   SecretsManagerClient,
-  type SecretsManagerClientConfig,
 } from '@aws-sdk/client-secrets-manager';
 import { unavailable } from '../api-error.ts';
 import { awsClientSettings } from '../aws-client.ts';
 import { bounded } from '../invocation.ts';
-import { JsonProtocol11 } from '../json-protocol.ts';
-import { trimMiddleware } from '../lean-client.ts';
-import { serviceEndpoint } from '../signed-request.ts';
 
 /** Timeout of one operation including retries, in milliseconds. */
 const operationTimeoutMs = 2_500;
-
-interface SecretsSettings extends Omit<SecretsManagerClientConfig, 'endpoint' | 'region'> {
-  endpoint?: string;
-  region?: string;
-}
-
-/** `AWS_ENDPOINT_URL_SECRETS_MANAGER` overrides the endpoint. */
-export const openSecretsClient = ({ region = process.env.AWS_REGION ?? '', endpoint, ...settings }: SecretsSettings = {}) =>
-  trimMiddleware(
-    new SecretsManagerClient({ ...awsClientSettings({ requestTimeout: 1_500 }), ...settings, region, protocol: JsonProtocol11 as never }),
-    { name: 'secretsmanager', endpoint: endpoint ?? serviceEndpoint('secretsmanager', region, 'SECRETS_MANAGER') },
-  );
 
 /**
  * AWS Secrets Manager: named secrets with their two newest versions.
  * @param prefix - of the names of this deployment's secrets, for example `intent-gate/prod/services/`
  */
-export function openSecretsManager(prefix: string, client: SecretsManagerClient = openSecretsClient()) {
+export function openSecretsManager(prefix: string, client = new SecretsManagerClient(awsClientSettings(1_500))) {
   const overwrite = (id: string, secret: string) =>
     client.send(new PutSecretValueCommand({ SecretId: id, SecretString: secret, ClientRequestToken: randomUUID() }));
 

@@ -1,5 +1,7 @@
+import { APIGatewayClient, GetAccountCommand } from '@aws-sdk/client-api-gateway';
+import { GetAccountSettingsCommand, LambdaClient } from '@aws-sdk/client-lambda';
+import { awsClientSettings } from '../aws-client.ts';
 import { describeCause, log } from '../log.ts';
-import { openSignedRequests, serviceEndpoint } from '../signed-request.ts';
 
 export interface AccountProblem {
   detail: string;
@@ -40,7 +42,7 @@ export interface AccountNeeds {
 /** Finds an account limit that would fail the deployment minutes later. If the account cannot be read, the deployment continues. */
 export async function findAccountObjection({ reservedConcurrency, managesApiLogRole }: AccountNeeds): Promise<string | undefined> {
   try {
-    const { unreserved, hasApiLogRole } = await readAccountLimits(process.env.AWS_REGION ?? '');
+    const { unreserved, hasApiLogRole } = await readAccountLimits();
     const problems = [findConcurrencyProblem(reservedConcurrency, unreserved), findLogRoleProblem(managesApiLogRole, hasApiLogRole)];
     return problems.flatMap((problem) => (problem ? `${problem.detail}: ${problem.remedy}.` : [])).join(' ') || undefined;
   } catch (error) {
@@ -49,17 +51,10 @@ export async function findAccountObjection({ reservedConcurrency, managesApiLogR
   }
 }
 
-async function readAccountLimits(region: string): Promise<{ unreserved: number; hasApiLogRole: boolean }> {
-  const read = async (service: string, path: string, headers: Record<string, string> = {}) => {
-    const url = new URL(`${serviceEndpoint(service, region)}${path}`);
-    const send = openSignedRequests(2_000, { service, region });
-    const { status, body } = await send({ method: 'GET', url, headers, body: '' });
-    if (status !== 200) throw new Error(`${service} answered ${status}`);
-    return JSON.parse(body);
-  };
+async function readAccountLimits(): Promise<{ unreserved: number; hasApiLogRole: boolean }> {
   const [lambda, gateway] = await Promise.all([
-    read('lambda', '/2016-08-19/account-settings'),
-    read('apigateway', '/account', { accept: 'application/json' }),
+    new LambdaClient(awsClientSettings(2_000)).send(new GetAccountSettingsCommand({})),
+    new APIGatewayClient(awsClientSettings(2_000)).send(new GetAccountCommand({})),
   ]);
-  return { unreserved: lambda.AccountLimit.UnreservedConcurrentExecutions, hasApiLogRole: Boolean(gateway.cloudwatchRoleArn) };
+  return { unreserved: lambda.AccountLimit?.UnreservedConcurrentExecutions ?? 0, hasApiLogRole: Boolean(gateway.cloudwatchRoleArn) };
 }

@@ -26,18 +26,11 @@ const proxyResult = z.object({ statusCode: z.number(), headers: z.record(z.strin
 export function forwardToFunction(nameOrArn: string, target: ForwardTarget): Action {
   const send = openFunction(nameOrArn, 'RequestResponse', target.timeoutMs);
 
-  async function invoke(event: object): Promise<unknown> {
-    const { status, headers, body } = await send(event);
-    if (status !== 200) throw new Error(`Lambda answered ${status}`);
-    if (headers['x-amz-function-error'] !== undefined) throw new Error(`${target.path} failed`);
-    return JSON.parse(body);
-  }
-
   return async (request): Promise<ApiResponse> => {
-    const answer = await invoke(eventOf(request, target)).catch((error) => {
+    const answer = await send(eventOf(request, target)).catch((error) => {
       throw unavailable('Another part of the gate cannot be reached. Try again after Retry-After.', error);
     });
-    const { statusCode, headers, body } = proxyResult.parse(answer);
+    const { statusCode, headers, body } = proxyResult.parse(JSON.parse(answer));
     const content: unknown = JSON.parse(body);
     if (statusCode < 300) return { status: statusCode, body: content };
     const { code, message, details } = errorBody.parse(content).error;

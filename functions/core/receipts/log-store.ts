@@ -1,8 +1,8 @@
 import { buffer } from 'node:stream/consumers';
+import type { AwsAccess } from '../aws-client.ts';
 import { openBucket } from '../bucket.ts';
 import { readEnvironment } from '../environment.ts';
 import { openKms } from '../kms.ts';
-import type { AwsAccess } from '../signed-request.ts';
 import { type EvidenceKey, openEvidenceKey, originOf } from './evidence-keys.ts';
 import { verifierKey } from './note.ts';
 

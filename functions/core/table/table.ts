@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { ConditionalCheckFailedException, TransactionCanceledException } from '@aws-sdk/client-dynamodb';
+import { ConditionalCheckFailedException, DynamoDBClient, TransactionCanceledException } from '@aws-sdk/client-dynamodb';
 import {
   BatchGetCommand,
   type BatchGetCommandInput,
@@ -7,7 +7,7 @@ import {
   BatchWriteCommand,
   type BatchWriteCommandInput,
   DeleteCommand,
-  type DynamoDBDocumentClient,
+  DynamoDBDocumentClient,
   GetCommand,
   PutCommand,
   QueryCommand,
@@ -16,11 +16,9 @@ import {
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb';
 import { HttpResponse } from '@smithy/core/protocols';
-import { ConfiguredRetryStrategy } from '@smithy/core/retry';
 import { unavailable } from '../api-error.ts';
 import { awsClientSettings } from '../aws-client.ts';
 import { readEnvironment } from '../environment.ts';
-import { LeanDocumentClient, LeanDynamoDBClient } from './dynamodb-client.ts';
 import { type Conditional, compileConditions, compileUpdate, type Update } from './expression.ts';
 import { type Key, type TableName, tableOf } from './keys.ts';
 import { backOff, type Pause, reachWithin, retryConflicts } from './retry.ts';
@@ -83,12 +81,9 @@ export interface Table {
   transact(writes: readonly Write[], token?: string): Promise<true | number[]>;
 }
 
-/** Replaces the SDK's retries: its waits after throttling, up to 1 and 2 seconds, would let one hot item block all environments. */
-const retryStrategy = () => new ConfiguredRetryStrategy(3, (attempt) => Math.random() * 50 * 2 ** attempt);
-
-/** A hung connection costs at most 2.5 seconds. `AWS_ENDPOINT_URL_DYNAMODB` redirects the client. */
+/** A client whose hung connections cost at most 2.5 seconds. */
 const documentClient = (): DynamoDBDocumentClient =>
-  new LeanDocumentClient(new LeanDynamoDBClient({ ...awsClientSettings({ requestTimeout: 1_000 }), retryStrategy: retryStrategy() }));
+  DynamoDBDocumentClient.from(new DynamoDBClient(awsClientSettings(1_000)), { marshallOptions: { removeUndefinedValues: true } });
 
 /**
  * @param names - names of the two tables in this deployment

@@ -21,8 +21,8 @@ function open(body: string, { timeoutMs = 5_000, ...options }: LambdaOptions & {
   const scratch = join(folder, 'scratch');
   mkdirSync(scratch);
   writeFileSync(
-    join(folder, 'index.mjs'),
-    `import { threadId } from 'node:worker_threads'; let count = 0; export const handler = async (event, context) => { ${body} };`,
+    join(folder, 'index.cjs'),
+    `const { threadId } = require('node:worker_threads'); let count = 0; exports.handler = async (event, context) => { ${body} };`,
   );
   const definition = { folder, handler: 'index.handler', environment: { COLOUR: 'green' }, timeoutMs, memoryMb: 128 };
   const lambdas = openLambdas({ scratch, ...options });

@@ -2,11 +2,11 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient, GetCommand, PutCommand, ScanCommand, TransactWriteCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
 import { createTables, startDynamo } from '../../../bin/local/table.ts';
 import { awsClientSettings } from '../../../functions/core/aws-client.ts';
-import { LeanDynamoDBClient } from '../../../functions/core/table/dynamodb-client.ts';
 import { makeFolder } from '../../support/folder.ts';
 import { seededRandom } from '../../support/random.ts';
 import { startTable } from '../../support/table.ts';
@@ -17,9 +17,9 @@ afterAll(stop);
 const folder = makeFolder();
 const { activity } = tableNames;
 const location = { endpoint, region: 'eu-west-1', credentials: { accessKeyId: 'a', secretAccessKey: 'b' }, maxAttempts: 1 };
-const leanClient = (place = location) => new LeanDynamoDBClient({ ...awsClientSettings({ requestTimeout: 60_000 }), ...place });
-const lean = DynamoDBDocumentClient.from(leanClient());
-afterAll(() => lean.destroy());
+const newClient = (place = location) => new DynamoDBClient({ ...awsClientSettings(60_000, 1), ...place });
+const documents = DynamoDBDocumentClient.from(newClient());
+afterAll(() => documents.destroy());
 
 type Actions = NonNullable<TransactWriteCommand['input']['TransactItems']>;
 const at = (sk: string) => ({ pk: 'AGENT#test', sk });
@@ -31,8 +31,8 @@ const count = (sk: string) => ({
   ExpressionAttributeValues: { ':one': 1 },
 });
 const transact = (TransactItems: Actions, ClientRequestToken?: string) =>
-  lean.send(new TransactWriteCommand({ TransactItems, ClientRequestToken }));
-const read = async (sk: string) => (await lean.send(new GetCommand({ TableName: activity, Key: at(sk), ConsistentRead: true }))).Item;
+  documents.send(new TransactWriteCommand({ TransactItems, ClientRequestToken }));
+const read = async (sk: string) => (await documents.send(new GetCommand({ TableName: activity, Key: at(sk), ConsistentRead: true }))).Item;
 
 /** The name of the error, and the codes of its reasons; `done` if there is none. */
 const outcomeOf = (sent: Promise<unknown>): Promise<string> =>
@@ -56,7 +56,7 @@ afterEach(async () => {
 });
 
 test('gives reasons in the order of the actions, and writes nothing', async () => {
-  await lean.send(new PutCommand({ TableName: activity, Item: { ...at('b'), text: 'x' } }));
+  await documents.send(new PutCommand({ TableName: activity, Item: { ...at('b'), text: 'x' } }));
   const isAbsent = { ConditionExpression: 'attribute_not_exists(pk)' };
   const sent = transact([
     put('a'),
@@ -115,7 +115,7 @@ describe('tokens', () => {
   test('of a cancelled transaction can be used again', async () => {
     const actions = () => [{ Update: { ...count('a'), ConditionExpression: 'attribute_exists(pk)' } }];
     expect(await outcomeOf(transact(actions(), 'again'))).toMatch('ConditionalCheckFailed');
-    await lean.send(new PutCommand({ TableName: activity, Item: at('a') }));
+    await documents.send(new PutCommand({ TableName: activity, Item: at('a') }));
     expect(await outcomeOf(transact(actions(), 'again'))).toBe('done');
   });
 });
@@ -163,7 +163,7 @@ test('kill -9 leaves nothing half-written, and forgets nothing that was acknowle
   }));
   const open = async () => {
     const dynamo = await startDynamo(folder);
-    const kept = DynamoDBDocumentClient.from(leanClient({ ...location, endpoint: dynamo.endpoint }));
+    const kept = DynamoDBDocumentClient.from(newClient({ ...location, endpoint: dynamo.endpoint }));
     await createTables({ ...location, endpoint: dynamo.endpoint }, definitions);
     return { dynamo, kept };
   };

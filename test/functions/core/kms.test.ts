@@ -46,7 +46,7 @@ test.each<[string, WireAnswer | 'cut']>([
 
 test('a refusal is final', async () => {
   const { client, keyId, operations } = await startWith(answer(400, 'DisabledException'));
-  await expect(client.sign(keyId, digest)).rejects.toMatchObject({ name: 'DisabledException', message: 'KMS answered 400' });
+  await expect(client.sign(keyId, digest)).rejects.toMatchObject({ name: 'DisabledException' });
   expect(operations).toEqual(['Sign']);
 });
 

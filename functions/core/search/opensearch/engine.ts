@@ -2,9 +2,10 @@ import * as z from 'zod';
 import { toIntentDetails } from '../../../../schemas/intent.ts';
 import type { SearchQuery } from '../../../../schemas/search.ts';
 import { unavailable } from '../../api-error.ts';
+import type { AwsAccess } from '../../aws-client.ts';
 import { bounded } from '../../invocation.ts';
 import type { IntentRecord } from '../../registry/records.ts';
-import { type AwsAccess, openSignedRequests } from '../../signed-request.ts';
+import { openSignedRequests } from '../../signed-request.ts';
 import type { Hit, SearchResult } from '../search-engine.ts';
 import { type Entry, indexDefinition, indexName, toBulkBodies } from './documents.ts';
 import { toSearchRequest } from './search-request.ts';
@@ -42,7 +43,7 @@ const bulkAnswer = z.object({
  * https://….aoss.amazonaws.com.
  */
 export function openOpenSearchEngine({ endpoint, region = process.env.AWS_REGION ?? '', credentials }: AwsAccess & { endpoint: string }) {
-  const request = openSignedRequests(feedTimeoutMs, { service: 'aoss', region, credentials });
+  const request = openSignedRequests(feedTimeoutMs, { service: 'aoss', region, ...(credentials && { credentials }) });
 
   async function send(method: string, path: string, body = '', { contentType = 'application/json', timeoutMs = feedTimeoutMs } = {}) {
     const sent = { method, url: new URL(path, endpoint), headers: { 'content-type': contentType }, body };

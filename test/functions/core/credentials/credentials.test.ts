@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { GetSecretValueCommand } from '@aws-sdk/client-secrets-manager';
+import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { afterAll, beforeEach, expect, test } from '@jest/globals';
 import { startSecrets } from '../../../../bin/local/secrets.ts';
 import { makeCredential, openCredentials } from '../../../../functions/core/credentials/credentials.ts';
-import { openSecretsClient, openSecretsManager } from '../../../../functions/core/credentials/vault.ts';
+import { openSecretsManager } from '../../../../functions/core/credentials/vault.ts';
 import { credentialInput } from '../../../../schemas/credential.ts';
 
 const origins = ['https://api.world.example'];
@@ -18,7 +18,7 @@ const secrets = await startSecrets({
     return __type === undefined ? answer : { status: 400, body: { __type, message: 'canary' } };
   },
 });
-const client = openSecretsClient({
+const client = new SecretsManagerClient({
   endpoint: secrets.endpoint,
   region: 'eu-west-1',
   credentials: { accessKeyId: 'test', secretAccessKey: 'test' },

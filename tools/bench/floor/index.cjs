@@ -2,8 +2,8 @@
  * The minimum work of an execution in plain Node: a signed read and a signed update of DynamoDB, an upstream call and a signature check. Packaged
  * like a function's bundle, so that it is measured in the same way.
  */
-import { createHash, createHmac, createPublicKey, createSecretKey, verify } from 'node:crypto';
-import { Agent, request } from 'node:http';
+const { createHash, createHmac, createPublicKey, createSecretKey, verify } = require('node:crypto');
+const { Agent, request } = require('node:http');
 
 const agent = new Agent({ keepAlive: true });
 const { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION } = process.env;
@@ -59,7 +59,7 @@ function callDynamo(url, { operation, body }) {
 
 let publicKey;
 
-export const handler = async ({ dynamoUrl, read, update, upstream, token, jwk }) => {
+exports.handler = async ({ dynamoUrl, read, update, upstream, token, jwk }) => {
   const [header, claims, signature] = token.split('.');
   publicKey ??= createPublicKey({ key: jwk, format: 'jwk' });
   const key = { key: publicKey, dsaEncoding: 'ieee-p1363' };
