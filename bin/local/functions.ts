@@ -1,3 +1,4 @@
+import { devNull } from 'node:os';
 import type { RunningIdentity } from './identity.ts';
 import { region } from './json-service.ts';
 import { type LambdaOptions, openLambdas } from './lambda.ts';
@@ -23,6 +24,9 @@ export function awsEnvironment(endpoints: Record<string, string>): Record<string
     ...(sessionToken && { AWS_SESSION_TOKEN: sessionToken }),
     // Calls to any other AWS service fail immediately instead of leaving this machine.
     AWS_ENDPOINT_URL: 'http://127.0.0.1:9',
+    // The developer's own configuration could lead them elsewhere.
+    AWS_CONFIG_FILE: devNull,
+    AWS_SHARED_CREDENTIALS_FILE: devNull,
     ...Object.fromEntries(Object.entries(endpoints).map(([service, endpoint]) => [`AWS_ENDPOINT_URL_${service}`, endpoint])),
   };
 }
