@@ -1,11 +1,12 @@
 /** A process that runs the sequencer or the counter once, and reports what it took. */
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { openUsage } from '../../functions/core/activity/usage.ts';
 import { awsClientSettings } from '../../functions/core/aws-client.ts';
 import { bucketLog } from '../../functions/core/receipts/log-store.ts';
 import { openSequencer } from '../../functions/core/receipts/sequencer.ts';
 import { tilePath } from '../../functions/core/receipts/tiles.ts';
-import { LeanDocumentClient, LeanDynamoDBClient } from '../../functions/core/table/dynamodb-client.ts';
 import { keys } from '../../functions/core/table/keys.ts';
 import { openTable } from '../../functions/core/table/table.ts';
 import { newUlid } from '../../functions/core/ulid.ts';
@@ -26,7 +27,7 @@ export interface CeilingReport {
 }
 
 // patient, because other work on this machine may delay the answers
-const client = new LeanDocumentClient(new LeanDynamoDBClient(awsClientSettings({ requestTimeout: 30_000 })));
+const client = DynamoDBDocumentClient.from(new DynamoDBClient(awsClientSettings(30_000)));
 const table = openTable({ registry: 'registry', activity: 'activity' }, client, 60_000);
 const usage = openUsage(table);
 const minute = Date.parse('2026-03-01T12:00:00Z');
