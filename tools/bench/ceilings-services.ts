@@ -130,7 +130,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   const path = (request.url ?? '').split('?')[0] ?? '';
   if (request.method === 'PUT') objects.set(path, body);
   const object = objects.get(path);
-  response.writeHead(object ? 200 : 404).end(request.method === 'GET' ? object : '');
+  response.writeHead(object ? 200 : 404).end(object ? (request.method === 'GET' ? object : '') : '<Error><Code>NoSuchKey</Code></Error>');
 }
 
 for (let made = 0; made < receipts; made++) {
