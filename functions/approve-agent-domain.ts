@@ -2,7 +2,7 @@ import { agentDomain, toAgentDomain } from '../schemas/agent.ts';
 import { type ApprovedDomains, openApprovedDomains } from './core/activity/approved-domains.ts';
 import { type AdminAction, forFullAdmins, serveAdmin } from './core/admin/for-admins.ts';
 import { ok } from './core/http/response.ts';
-import { parse } from './core/json.ts';
+import { parse } from './core/json/json.ts';
 import { changeLogFromEnvironment } from './core/registry/change-log.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 

@@ -1,10 +1,10 @@
 import { authorizationParameters } from '../schemas/sign-in.ts';
 import { openSignIns, type SignIns } from './core/activity/sign-ins.ts';
-import { readEnvironment } from './core/environment.ts';
 import type { ApiRequest } from './core/http/request.ts';
 import type { ApiResponse } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { type FindPublishedPolicy, loadPolicyTemplate, openPublishedPolicy } from './core/policy/published-policy.ts';
+import { readEnvironment } from './core/runtime/environment.ts';
 import {
   type AuthorizationRequest,
   answerAddress,

@@ -1,17 +1,17 @@
 import { type IntentInput, intentChanges } from '../schemas/intent.ts';
 import { digestIntent } from '../schemas/intent-digest.ts';
 import { type AdminAction, serveAdmin } from './core/admin/for-admins.ts';
-import { readEnvironment } from './core/environment.ts';
+import { openEvents } from './core/aws/invoke-function.ts';
 import { namesRevision, ok } from './core/http/response.ts';
-import { openEvents } from './core/invoke-function.ts';
-import { pointer } from './core/json.ts';
-import { describeCause, log } from './core/log.ts';
+import { pointer } from './core/json/json.ts';
 import type { IntentStep, Intents } from './core/registry/intents.ts';
 import type { LiveIntent } from './core/registry/live-intents.ts';
 import { noSuchService } from './core/registry/refusals.ts';
 import { registryFromEnvironment } from './core/registry/registry-from-environment.ts';
 import { checkInService, checkIntent } from './core/relay/check-intent.ts';
 import { type EgressRules, egressRulesFromEnvironment } from './core/relay/egress.ts';
+import { readEnvironment } from './core/runtime/environment.ts';
+import { describeCause, log } from './core/runtime/log.ts';
 
 /** A bulk change has the snapshot of the search index checked once in so many entries of the log, each of up to 30 changes. */
 const entriesPerCheck = 16;

@@ -1,17 +1,17 @@
 import { decisionInput } from '../schemas/deferred.ts';
 import { requireNamespace } from './core/admin/admin.ts';
 import { type AdminAction, serveAdmin } from './core/admin/for-admins.ts';
-import { ApiError, invalidParameter } from './core/api-error.ts';
 import { type Approvals, noSuchApproval, openApprovals } from './core/approvals/approvals.ts';
+import { openStart } from './core/aws/invoke-function.ts';
 import { type DeferredCalls, openDeferredCalls } from './core/execution/deferred-call-store.ts';
 import { findChangeSinceRequest, readCircumstances } from './core/execution/void-check.ts';
 import { ok } from './core/http/response.ts';
-import { openStart } from './core/invoke-function.ts';
-import { describeCause, log } from './core/log.ts';
 import { type FindPolicy, openPolicy } from './core/policy/policy.ts';
 import { changeLogFromEnvironment } from './core/registry/change-log.ts';
 import { type LiveIntents, openLiveIntents } from './core/registry/live-intents.ts';
 import { requireNotPaused } from './core/registry/require-intent.ts';
+import { ApiError, invalidParameter } from './core/runtime/api-error.ts';
+import { describeCause, log } from './core/runtime/log.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {

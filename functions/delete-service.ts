@@ -4,7 +4,7 @@ import { noContent } from './core/http/response.ts';
 import { noSuchService } from './core/registry/refusals.ts';
 import { registryFromEnvironment } from './core/registry/registry-from-environment.ts';
 import type { Services } from './core/registry/services.ts';
-import { isUlid } from './core/ulid.ts';
+import { isUlid } from './core/runtime/ulid.ts';
 
 /** Milliseconds reserved at the end of the invocation, so that a deletion is confirmed even if clean-up is unfinished. */
 const reservedMs = 5_000;

@@ -1,7 +1,7 @@
-import { readEnvironment } from './core/environment.ts';
 import { serveSchedule } from './core/http/serve.ts';
-import { log } from './core/log.ts';
 import { openRegistry } from './core/registry/registry.ts';
+import { readEnvironment } from './core/runtime/environment.ts';
+import { log } from './core/runtime/log.ts';
 import { openOpenSearchEngine } from './core/search/opensearch/engine.ts';
 import { type FeedParts, openFeed } from './core/search/opensearch/feed.ts';
 import { openFeedState } from './core/search/opensearch/feed-state.ts';

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { openSignIns, type SignIns } from './core/activity/sign-ins.ts';
-import { readEnvironment } from './core/environment.ts';
 import { type Action, serve } from './core/http/serve.ts';
+import { readEnvironment } from './core/runtime/environment.ts';
 import { toQuery } from './core/sign-in/authorization-request.ts';
 import { OAuthError } from './core/sign-in/oauth-error.ts';
 import { showErrors } from './core/sign-in/pages.ts';

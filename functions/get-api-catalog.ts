@@ -1,7 +1,7 @@
-import { readEnvironment } from './core/environment.ts';
 import { entityTag } from './core/http/response.ts';
 import { apiCatalog, type GateAddress, llmsText } from './core/http/self-description.ts';
 import { type Action, serve } from './core/http/serve.ts';
+import { readEnvironment } from './core/runtime/environment.ts';
 
 /** `GET /.well-known/api-catalog`: links for agents (RFC 9727); `/llms.txt` is the same for models. */
 export const createAction =

@@ -1,8 +1,8 @@
 import { requireNamespace } from './core/admin/admin.ts';
 import { type AdminAction, serveAdmin } from './core/admin/for-admins.ts';
-import { ApiError } from './core/api-error.ts';
 import { ok } from './core/http/response.ts';
 import { type ChangeLog, changeLogFromEnvironment } from './core/registry/change-log.ts';
+import { ApiError } from './core/runtime/api-error.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
 /** `GET /api/changes/{seq}`: one change, with its records before and after it. Namespace admins see the changes of their namespaces. */

@@ -1,7 +1,7 @@
 import { readConsole } from './core/documents/files.ts';
 import { type Deployment, fillConsole, scriptedPage, withoutSlash } from './core/documents/pages.ts';
-import { readEnvironment, splitList } from './core/environment.ts';
 import { type Action, serve } from './core/http/serve.ts';
+import { readEnvironment, splitList } from './core/runtime/environment.ts';
 
 export interface Deps extends Omit<Deployment, 'publicUrl'> {
   readConsole(): string;

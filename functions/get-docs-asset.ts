@@ -1,8 +1,8 @@
 import { extname } from 'node:path';
-import { ApiError } from './core/api-error.ts';
 import { readAsset } from './core/documents/files.ts';
 import { entityTag } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
+import { ApiError } from './core/runtime/api-error.ts';
 
 const mediaTypes: Record<string, string> = {
   '.js': 'text/javascript; charset=utf-8',

@@ -1,5 +1,4 @@
-import { ApiError } from './core/api-error.ts';
-import { readEnvironment } from './core/environment.ts';
+import { openStart } from './core/aws/invoke-function.ts';
 import { requireNotStopped } from './core/execution/block-check.ts';
 import { describeExecution } from './core/execution/deferred-answers.ts';
 import { type DeferredCalls, openDeferredCalls } from './core/execution/deferred-call-store.ts';
@@ -7,11 +6,12 @@ import { answerHeadersOf, narrowStored } from './core/execution/narrow.ts';
 import { findChangeSinceRequest, readCircumstances } from './core/execution/void-check.ts';
 import { ok } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
-import { openStart } from './core/invoke-function.ts';
 import { type Authenticate, authenticatorFromEnvironment } from './core/pat/authenticate.ts';
 import { holderOf } from './core/pat/holder.ts';
 import { openPolicy } from './core/policy/policy.ts';
 import { type LiveIntents, openLiveIntents } from './core/registry/live-intents.ts';
+import { ApiError } from './core/runtime/api-error.ts';
+import { readEnvironment } from './core/runtime/environment.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {

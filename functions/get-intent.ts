@@ -6,7 +6,7 @@ import { mayChange } from './core/admin/admin.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { recordTag, revalidated } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
-import { parse } from './core/json.ts';
+import { parse } from './core/json/json.ts';
 import { openCallerPolicy } from './core/pat/caller-policy.ts';
 import { patVerifierFromEnvironment, type VerifyPat } from './core/pat/verify.ts';
 import { judgedIntent } from './core/policy/conditions.ts';

@@ -1,7 +1,7 @@
-import { ApiError } from './core/api-error.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { type ReceiptLog, receiptLogFromEnvironment } from './core/receipts/log-store.ts';
 import { noReceipts, requireHead } from './core/receipts/proofs.ts';
+import { ApiError } from './core/runtime/api-error.ts';
 import { type Table, tableFromEnvironment } from './core/table/table.ts';
 
 /** Tiles never change (C2SP tlog-tiles). */

@@ -1,11 +1,11 @@
 import { descriptionQuery, paginate } from '../schemas/pagination.ts';
 import { thisGate, toServiceDescription } from '../schemas/service-description.ts';
-import { readEnvironment } from './core/environment.ts';
 import { pageLinks } from './core/http/links.ts';
 import { revalidated } from './core/http/response.ts';
 import { ownLinks } from './core/http/self-description.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { publicKeyPem, type SigningKeys, signingKeysFromEnvironment } from './core/pat/signing-keys.ts';
+import { readEnvironment } from './core/runtime/environment.ts';
 import type { SearchEngine } from './core/search/search-engine.ts';
 import { engine } from './search-intents.ts';
 

@@ -1,10 +1,10 @@
 import { policyTrialQuery } from '../schemas/executions.ts';
 import { type History, openHistory } from './core/activity/history.ts';
 import { type AdminAction, forFullAdmins, serveAdmin } from './core/admin/for-admins.ts';
-import { ApiError } from './core/api-error.ts';
 import { ok } from './core/http/response.ts';
 import { listRules } from './core/policy/describe.ts';
 import { type FindPolicy, judgingPolicyFromEnvironment } from './core/policy/policy.ts';
+import { ApiError } from './core/runtime/api-error.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 import { replay } from './core/trial/replay.ts';
 

@@ -1,7 +1,6 @@
 import { toIntentDetails } from '../schemas/intent.ts';
 import { descriptionQuery, paginate } from '../schemas/pagination.ts';
 import { toDescribedIntent, toServiceDescription } from '../schemas/service-description.ts';
-import { readEnvironment } from './core/environment.ts';
 import { pageLinks } from './core/http/links.ts';
 import { revalidated } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
@@ -10,6 +9,7 @@ import { listIntents } from './core/registry/lists.ts';
 import { type LiveIntents, openLiveIntents } from './core/registry/live-intents.ts';
 import { noSuchService } from './core/registry/refusals.ts';
 import { openServices, type Services } from './core/registry/services.ts';
+import { readEnvironment } from './core/runtime/environment.ts';
 import { type Table, tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {

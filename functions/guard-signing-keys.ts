@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { findAccountObjection } from './core/deployment/account-limits.ts';
 import { findObjection } from './core/deployment/change-objection.ts';
 import { idOf } from './core/deployment/guarded-settings.ts';
-import { readEnvironment } from './core/environment.ts';
+import { readEnvironment } from './core/runtime/environment.ts';
 
 const accountNeeds = z.object({ ManageApiLogRole: z.string().default('true') });
 

@@ -1,11 +1,9 @@
 import { patRequest } from '../schemas/pat.ts';
 import { openPolicyArchive } from './core/activity/policy-archive.ts';
 import { openUsedJtis, type UsedJtis } from './core/activity/used-jti.ts';
-import { invalidParameter } from './core/api-error.ts';
-import { readEnvironment } from './core/environment.ts';
 import { ok } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
-import { parseWithNulls } from './core/json.ts';
+import { parseWithNulls } from './core/json/json.ts';
 import { type AgentDirectories, agentDirectoriesFromEnvironment } from './core/pat/agent-directory.ts';
 import { readAgentKey } from './core/pat/agent-key.ts';
 import { type IssuerParts, type IssuerSettings, issuerPartsFromEnvironment, openIssuer } from './core/pat/issue.ts';
@@ -14,6 +12,8 @@ import { openProofs, type Proofs } from './core/pat/proof.ts';
 import { requireFirstUse, verifySignedPolicy } from './core/pat/signed-policy.ts';
 import { type FindPolicy, openPolicy, parseBilling } from './core/policy/policy.ts';
 import { loadPolicyTemplate } from './core/policy/published-policy.ts';
+import { invalidParameter } from './core/runtime/api-error.ts';
+import { readEnvironment } from './core/runtime/environment.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Settings extends IssuerSettings {

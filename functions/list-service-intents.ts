@@ -2,7 +2,6 @@ import { listIntent, serviceIntentsQuery } from '../schemas/intent.ts';
 import { paginate } from '../schemas/pagination.ts';
 import { mayChange } from './core/admin/admin.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
-import { invalidParameter } from './core/api-error.ts';
 import { nextLink, pageLinks } from './core/http/links.ts';
 import { recordTag, revalidated } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
@@ -11,6 +10,7 @@ import { listIntents } from './core/registry/lists.ts';
 import { type LiveIntents, openLiveIntents } from './core/registry/live-intents.ts';
 import { noSuchService } from './core/registry/refusals.ts';
 import { openServices, type Services } from './core/registry/services.ts';
+import { invalidParameter } from './core/runtime/api-error.ts';
 import { type Table, tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {

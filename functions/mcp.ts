@@ -1,5 +1,3 @@
-import { ApiError } from './core/api-error.ts';
-import { readEnvironment, splitList } from './core/environment.ts';
 import { type Admit, openAdmission } from './core/execution/admit.ts';
 import { forwardToFunction } from './core/http/forward-to-function.ts';
 import type { ApiRequest } from './core/http/request.ts';
@@ -9,6 +7,8 @@ import { requireSignIn } from './core/mcp/require-sign-in.ts';
 import { type Endpoints, openTools, type ToolOptions } from './core/mcp/tools.ts';
 import { authenticatorFromEnvironment } from './core/pat/authenticate.ts';
 import { type FindPolicy, openPolicy } from './core/policy/policy.ts';
+import { ApiError } from './core/runtime/api-error.ts';
+import { readEnvironment, splitList } from './core/runtime/environment.ts';
 import { withNearest } from './core/search/nearest.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 import { action as executeIntent } from './execute-intent.ts';

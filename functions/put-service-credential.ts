@@ -2,7 +2,6 @@ import { credentialInput } from '../schemas/credential.ts';
 import { foldHeaderName } from '../schemas/header.ts';
 import { nameOf, requireNamespace } from './core/admin/admin.ts';
 import { type AdminAction, serveAdmin } from './core/admin/for-admins.ts';
-import { invalidParameter } from './core/api-error.ts';
 import { type Credentials, credentialsFromEnvironment, describeCredential, makeCredential } from './core/credentials/credentials.ts';
 import { ok, recordTag } from './core/http/response.ts';
 import type { ServiceRecord } from './core/registry/records.ts';
@@ -12,6 +11,7 @@ import type { Services } from './core/registry/services.ts';
 import { type EgressRules, egressRulesFromEnvironment } from './core/relay/egress.ts';
 import { chooseOrigins } from './core/relay/origins.ts';
 import { describeShort } from './core/relay/redact.ts';
+import { invalidParameter } from './core/runtime/api-error.ts';
 
 export interface Deps {
   services: Pick<Services, 'find' | 'as'>;

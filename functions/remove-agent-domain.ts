@@ -1,8 +1,8 @@
 import { type ApprovedDomains, openApprovedDomains } from './core/activity/approved-domains.ts';
 import { type AdminAction, forFullAdmins, serveAdmin } from './core/admin/for-admins.ts';
-import { ApiError } from './core/api-error.ts';
 import { noContent } from './core/http/response.ts';
 import { changeLogFromEnvironment } from './core/registry/change-log.ts';
+import { ApiError } from './core/runtime/api-error.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
 /** `DELETE /api/agent-domains/{domain}`: agents of the domain that have no PAT yet need approval again. */

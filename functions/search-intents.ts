@@ -1,6 +1,5 @@
 import { paginate } from '../schemas/pagination.ts';
 import { searchQuery } from '../schemas/search.ts';
-import { readEnvironment } from './core/environment.ts';
 import { pageLinks } from './core/http/links.ts';
 import { revalidated } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
@@ -11,6 +10,7 @@ import { mayBeExecuted } from './core/policy/judge.ts';
 import { type FindPolicy, openPolicy } from './core/policy/policy.ts';
 import { isPermitted, isProhibited } from './core/policy/scope.ts';
 import { openRegistry } from './core/registry/registry.ts';
+import { readEnvironment } from './core/runtime/environment.ts';
 import { toBriefIntent, toCatalogueEntry } from './core/search/document.ts';
 import { openOpenSearchEngine } from './core/search/opensearch/engine.ts';
 import type { Hit, SearchEngine, SearchOptions } from './core/search/search-engine.ts';

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { serveSchedule } from './core/http/serve.ts';
-import { log } from './core/log.ts';
 import { openRegistry } from './core/registry/registry.ts';
+import { log } from './core/runtime/log.ts';
 import type { RegistrySource } from './core/search/registry-source.ts';
 import { buildIndex, temporaryIndexFile } from './core/search/sqlite/engine.ts';
 import { isSnapshotDue, type SnapshotStore, saveSnapshot, snapshotsFromEnvironment } from './core/search/sqlite/snapshots.ts';

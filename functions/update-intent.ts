@@ -3,15 +3,15 @@ import { type IntentInput, intentUpdate, toIntentDetails, toSavedIntent } from '
 import { digestIntent } from '../schemas/intent-digest.ts';
 import { summarizeParameter } from '../schemas/parameter.ts';
 import { type AdminAction, serveAdmin } from './core/admin/for-admins.ts';
-import { invalidParameter } from './core/api-error.ts';
 import { ok, recordTag } from './core/http/response.ts';
-import { isObject } from './core/json.ts';
+import { isObject } from './core/json/json.ts';
 import type { Intents } from './core/registry/intents.ts';
 import type { LiveIntent } from './core/registry/live-intents.ts';
 import { noSuchIntent } from './core/registry/refusals.ts';
 import { registryFromEnvironment } from './core/registry/registry-from-environment.ts';
 import { checkInService, checkIntent } from './core/relay/check-intent.ts';
 import { type EgressRules, egressRulesFromEnvironment } from './core/relay/egress.ts';
+import { invalidParameter } from './core/runtime/api-error.ts';
 
 /** `PUT /api/intents/{intent_uid}`: replaces the whole record except for its uid. */
 export const createAction =

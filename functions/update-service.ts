@@ -3,13 +3,13 @@ import { toCredentialFacts } from '../schemas/credential.ts';
 import { foldHeaderName } from '../schemas/header.ts';
 import { type ServiceInput, type ShownService, serviceUpdate, toSavedService } from '../schemas/service.ts';
 import { type AdminAction, serveAdmin } from './core/admin/for-admins.ts';
-import { invalidParameter } from './core/api-error.ts';
 import { ok, recordTag } from './core/http/response.ts';
-import { pointer } from './core/json.ts';
+import { pointer } from './core/json/json.ts';
 import type { ServiceRecord } from './core/registry/records.ts';
 import { noSuchService } from './core/registry/refusals.ts';
 import { registryFromEnvironment } from './core/registry/registry-from-environment.ts';
 import type { Services } from './core/registry/services.ts';
+import { invalidParameter } from './core/runtime/api-error.ts';
 
 /** `PUT /api/services/{service_id}`: replaces the whole record; absent optional members are removed, except for the namespace. */
 export const createAction =

@@ -1,4 +1,4 @@
-import { variables } from '../functions/core/environment.ts';
+import { variables } from '../functions/core/runtime/environment.ts';
 import type { Needs } from './endpoints/needs.ts';
 import type { Endpoint } from './endpoints.ts';
 import type { Resources } from './permissions.ts';

@@ -11,7 +11,7 @@ import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { Code } from 'aws-cdk-lib/aws-lambda';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import { Construct, type IConstruct } from 'constructs';
-import { variables } from '../functions/core/environment.ts';
+import { variables } from '../functions/core/runtime/environment.ts';
 import { acknowledge } from './acknowledge.ts';
 import { Admins, type GivenPool } from './admins.ts';
 import { Alarms } from './alarms.ts';

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { article } from '../functions/core/json.ts';
+import { article } from '../functions/core/json/json.ts';
 import { executing } from './endpoints.ts';
 import { settingsObject } from './settings/options.ts';
 import { localStage, settingsSchema } from './settings/rules.ts';

@@ -1,4 +1,4 @@
-import { isObject, pointer } from '../functions/core/json.ts';
+import { isObject, pointer } from '../functions/core/json/json.ts';
 import { canonicalText } from '../schemas/canonical.ts';
 
 export interface Difference {

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { buffer } from 'node:stream/consumers';
 import type * as z from 'zod';
-import { ApiError } from '../functions/core/api-error.ts';
-import { parse } from '../functions/core/json.ts';
+import { parse } from '../functions/core/json/json.ts';
+import { ApiError } from '../functions/core/runtime/api-error.ts';
 import type { Issue } from '../schemas/errors.ts';
 import { usageFailure } from './failure.ts';
 import { decodeText, readDocument } from './import/document.ts';

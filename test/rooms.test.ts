@@ -15,28 +15,8 @@ const imports = globSync('{bin,client,console,functions,lib,registry,schemas,too
 const isOwn = (target: string) => /\.tsx?$/.test(target);
 const within = (...rooms: string[]) => new RegExp(`^(${rooms.join('|')})`);
 
-/** The base of everything in a Lambda: files of `functions/core` that are in no room and import no room. */
-const ground = [
-  'api-error',
-  'aws-client',
-  'batches',
-  'bucket',
-  'edit-distance',
-  'environment',
-  'idle-connections',
-  'invocation',
-  'invoke-function',
-  'json',
-  'json-error',
-  'keep-success',
-  'kms',
-  'log',
-  'pack',
-  'signed-request',
-  'trace',
-  'ulid',
-  'zod-message',
-].map((name) => `functions/core/${name}.ts`);
+/** The base of everything in a Lambda, which each other room of `functions/core` may import. */
+const ground = ['aws', 'json', 'runtime'].map((room) => `functions/core/${room}/`);
 
 /** The rooms of `functions/core`, and which other rooms each may import besides itself, the base and the schemas. */
 const coreRooms: Record<string, readonly string[]> = {
@@ -68,15 +48,16 @@ const coreRooms: Record<string, readonly string[]> = {
 /** What the files of a room may import from this project. */
 const mayImport: [room: RegExp, allowed: RegExp][] = [
   [within('schemas/'), within('schemas/')],
-  [within('functions/core/environment.ts'), /^$/],
-  [within('functions/core/[a-z-]+\\.ts'), within(...ground, 'schemas/')],
+  [within('functions/core/runtime/environment.ts'), /^$/],
+  [within('functions/core/runtime/'), within('functions/core/runtime/', 'schemas/')],
+  [within('functions/core/(aws|json)/'), within(...ground, 'schemas/')],
   ...Object.entries(coreRooms).map(([room, others]): [RegExp, RegExp] => [
     within(`functions/core/${room}/[a-z-]+\\.ts`),
     within(...ground, 'schemas/', ...[room, ...others].map((other) => `functions/core/${other}/[a-z-]+\\.ts`)),
   ]),
   // one handler may offer what another does, as MCP's tools are endpoints
   [within('functions/[a-z-]+\\.ts'), within('functions/', 'schemas/')],
-  [within('client/'), within('client/', 'schemas/', 'functions/core/json.ts')],
+  [within('client/'), within('client/', 'schemas/', 'functions/core/json/json.ts')],
   [within('registry/'), within('registry/', 'client/', 'functions/core/', 'schemas/')],
   // what runs in a browser in place of Node's own modules
   [within('console/in-browser/'), /^$/],
@@ -90,19 +71,19 @@ const mayImport: [room: RegExp, allowed: RegExp][] = [
 /** Packages that belong to one room. */
 const belongsTo: [name: RegExp, room: RegExp][] = [
   [/^@aws-sdk\/(client|lib|util)-dynamodb$/, within('functions/core/table/', 'bin/', 'tools/')],
-  [/^@aws-sdk\/client-lambda$/, within('functions/core/invoke-function.ts', 'functions/core/deployment/', 'bin/', 'tools/')],
+  [/^@aws-sdk\/client-lambda$/, within('functions/core/aws/invoke-function.ts', 'functions/core/deployment/', 'bin/', 'tools/')],
   [/^@aws-sdk\/client-api-gateway$/, within('functions/core/deployment/', 'bin/')],
   [/^@aws-sdk\/client-eventbridge$/, within('functions/core/execution/announce.ts')],
-  [/^@aws-sdk\/client-kms$/, within('functions/core/kms.ts', 'bin/', 'tools/')],
-  [/^@aws-sdk\/client-s3$/, within('functions/core/bucket.ts', 'bin/', 'tools/')],
+  [/^@aws-sdk\/client-kms$/, within('functions/core/aws/kms.ts', 'bin/', 'tools/')],
+  [/^@aws-sdk\/client-s3$/, within('functions/core/aws/bucket.ts', 'bin/', 'tools/')],
   [/^@aws-sdk\/client-secrets-manager$/, within('functions/core/credentials/', 'bin/', 'tools/')],
   [
     /^(node:https?|node:net|node:tls|node:dns.*)$/,
-    within('functions/core/relay/', 'functions/core/parameters/formats.ts', 'functions/core/idle-connections.ts', 'bin/', 'tools/'),
+    within('functions/core/relay/', 'functions/core/parameters/formats.ts', 'functions/core/aws/idle-connections.ts', 'bin/', 'tools/'),
   ],
   [
     /^(@smithy\/.*|@aws-sdk\/credential-provider-env)$/,
-    within('functions/core/aws-client.ts', 'functions/core/signed-request.ts', 'functions/core/table/table.ts'),
+    within('functions/core/aws/aws-client.ts', 'functions/core/aws/signed-request.ts', 'functions/core/table/table.ts'),
   ],
   [/^node:sqlite$/, within('functions/core/search/sqlite/', 'bin/', 'tools/')],
   [/^(aws-cdk-lib|constructs|cdk-nag)(\/.*)?$/, within('lib/', 'bin/app.ts', 'bin/construct.ts')],
@@ -134,8 +115,8 @@ describe('imports', () => {
   });
 
   test('lead from every room of functions/core only to rooms that are listed here', () => {
-    const rooms = globSync('functions/core/*/**/*.ts').map((path) => dirname(path).replace('functions/core/', ''));
-    expect([...new Set(rooms)].sort()).toEqual(Object.keys(coreRooms).sort());
+    const rooms = globSync('functions/core/**/*.ts').map((path) => dirname(path).replace('functions/core/', ''));
+    expect([...new Set(rooms)].sort()).toEqual(['aws', 'json', 'runtime', ...Object.keys(coreRooms)].sort());
   });
 
   test('form no cycle between files', () => {

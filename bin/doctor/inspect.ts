@@ -3,7 +3,7 @@ import { APIGatewayClient, GetAccountCommand } from '@aws-sdk/client-api-gateway
 import { GetAccountSettingsCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { ListBucketsCommand, S3Client } from '@aws-sdk/client-s3';
 import { openHttp } from '../../client/http.ts';
-import { openRequestSigner } from '../../functions/core/signed-request.ts';
+import { openRequestSigner } from '../../functions/core/aws/signed-request.ts';
 import { readPolicy, readTryPolicy } from '../../lib/policy.ts';
 import { describeUnknown, readSettings, requireDeployable, type Settings, SettingsError, stackNameOf } from '../../lib/settings.ts';
 import { awsAgents } from '../aws-agents.ts';

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { splitList, variables } from '../../functions/core/environment.ts';
+import { splitList, variables } from '../../functions/core/runtime/environment.ts';
 import { readApi } from './api-definition.ts';
 import { openDataFolder, StartError } from './data-folder.ts';
 import { startEvents } from './events.ts';

@@ -1,4 +1,4 @@
-import { isObject } from '../../functions/core/json.ts';
+import { isObject } from '../../functions/core/json/json.ts';
 import { Fold, useFirst } from './components/controls.tsx';
 import { Copyable } from './components/copyable.tsx';
 import { Table } from './components/table.tsx';

@@ -1,4 +1,4 @@
-import { pointer } from '../../functions/core/json.ts';
+import { pointer } from '../../functions/core/json/json.ts';
 import { compileParameters } from '../../functions/core/parameters/compile.ts';
 import type { Issue } from '../../schemas/errors.ts';
 import { isRawNumber, numberText, parseExact } from '../../schemas/number.ts';

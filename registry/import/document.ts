@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { isScalar, Lexer, parseDocument, visit } from 'yaml';
-import { describeJsonError } from '../../functions/core/json-error.ts';
+import { describeJsonError } from '../../functions/core/json/json-error.ts';
 import type { Issue } from '../../schemas/errors.ts';
 import { parseExact } from '../../schemas/number.ts';
 import { CliFailure } from '../failure.ts';

@@ -1,4 +1,4 @@
-import { shortPointer } from '../../functions/core/json.ts';
+import { shortPointer } from '../../functions/core/json/json.ts';
 
 // a string also ends with the text, so that one that is not closed is not tried from each of its quotation marks
 const comment = /("[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?$))|\/\/[^\n\r]*|\/\*[^*]*(?:\*(?!\/)[^*]*)*(?:\*\/)?/g;

@@ -1,4 +1,4 @@
-import { isObject, pointer } from '../../functions/core/json.ts';
+import { isObject, pointer } from '../../functions/core/json/json.ts';
 import { isNumeric, isRawNumber, type Numeric, numberText, toDouble } from '../../schemas/number.ts';
 import { memoizeFor } from '../memoize.ts';
 import { DocumentError } from './document.ts';

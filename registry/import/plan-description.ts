@@ -1,4 +1,4 @@
-import { pointer } from '../../functions/core/json.ts';
+import { pointer } from '../../functions/core/json/json.ts';
 import { originOf } from '../../functions/core/relay/url-template.ts';
 import { intentInput } from '../../schemas/intent.ts';
 import { isIntentUid, splitIntentUid, suggestIntentUid } from '../../schemas/intent-uid.ts';

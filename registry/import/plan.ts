@@ -1,8 +1,8 @@
-import { ApiError } from '../../functions/core/api-error.ts';
-import { parse, parseJson } from '../../functions/core/json.ts';
+import { parse, parseJson } from '../../functions/core/json/json.ts';
 import { checkIntent } from '../../functions/core/relay/check-intent.ts';
 import type { EgressRules } from '../../functions/core/relay/egress.ts';
 import { originOf } from '../../functions/core/relay/url-template.ts';
+import { ApiError } from '../../functions/core/runtime/api-error.ts';
 import type { Issue } from '../../schemas/errors.ts';
 import { type IntentInput, intentInput } from '../../schemas/intent.ts';
 import type { ServiceInput } from '../../schemas/service.ts';

@@ -6,7 +6,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { localCredentials } from '../../bin/local/functions.ts';
 import { region } from '../../bin/local/json-service.ts';
-import { variables } from '../../functions/core/environment.ts';
+import { variables } from '../../functions/core/runtime/environment.ts';
 import { readRegistry } from '../../registry/files.ts';
 import { digestIntent } from '../../schemas/intent-digest.ts';
 import { startApi } from '../e2e/api.ts';

@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 import type { Exchange } from '../../client/http.ts';
-import { issuesOf } from '../../functions/core/json.ts';
+import { issuesOf } from '../../functions/core/json/json.ts';
 import type { Gate } from './gate.ts';
 import { errorShape } from './shapes.ts';
 

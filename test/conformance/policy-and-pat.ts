@@ -1,5 +1,5 @@
 import { parseClaims } from '../../bin/probes.ts';
-import { issuesOf } from '../../functions/core/json.ts';
+import { issuesOf } from '../../functions/core/json/json.ts';
 import { type Check, check } from './check.ts';
 import { without } from './gate.ts';
 import { claimsShape, patShape, policyShape } from './shapes.ts';

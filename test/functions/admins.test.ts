@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, jest, test } from '@jest/globals';
 import type { Admin } from '../../functions/core/admin/admin.ts';
-import { log } from '../../functions/core/log.ts';
+import { log } from '../../functions/core/runtime/log.ts';
 import type { Endpoint } from '../../lib/endpoints.ts';
 import { adminEndpoints, caseOf, changingEndpoints, startAdminEndpoints } from '../support/admin-endpoints.ts';
 import { type Call, refusalOf, someAdmin } from '../support/invoke.ts';

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createAction as createBlock } from '../../functions/block-agent.ts';
 import { operator } from '../../functions/core/admin/admin.ts';
-import { unavailable } from '../../functions/core/api-error.ts';
 import { openDeferredCalls } from '../../functions/core/execution/deferred-call-store.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
 import { CallFailed } from '../../functions/core/relay/call-failure.ts';
+import { unavailable } from '../../functions/core/runtime/api-error.ts';
 import type { IntentInput } from '../../schemas/intent.ts';
 import { admin, approvalTemplate, openDeferredParts } from '../support/deferred.ts';
 import { startExecuting } from '../support/executing.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { createAction, type Deps } from '../../functions/change-intents.ts';
-import { log } from '../../functions/core/log.ts';
 import { openChangeLog } from '../../functions/core/registry/change-log.ts';
 import { listIntents } from '../../functions/core/registry/lists.ts';
+import { log } from '../../functions/core/runtime/log.ts';
 import { intentsChanged } from '../../schemas/intent.ts';
 import { digestIntent } from '../../schemas/intent-digest.ts';
 import { byAdmin, invoke, refusalOf } from '../support/invoke.ts';

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { unavailable } from '../../functions/core/api-error.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
 import { openPolicy } from '../../functions/core/policy/policy.ts';
 import { CallFailed } from '../../functions/core/relay/call-failure.ts';
+import { unavailable } from '../../functions/core/runtime/api-error.ts';
 import { approval, executionState, pendingExecution } from '../../schemas/deferred.ts';
 import { answerFrom } from '../support/actions.ts';
 import { signProof, type TestAgent } from '../support/agents.ts';

@@ -6,7 +6,7 @@ import { openPolicy } from '../../functions/core/policy/policy.ts';
 import { loadPolicyTemplate, publish } from '../../functions/core/policy/published-policy.ts';
 import type { PolicyTemplate } from '../../functions/core/policy/template.ts';
 import { readTrial } from '../../functions/core/policy/trial.ts';
-import { newUlid } from '../../functions/core/ulid.ts';
+import { newUlid } from '../../functions/core/runtime/ulid.ts';
 import { createAction } from '../../functions/get-policy-trial.ts';
 import { namedPolicyTrial } from '../../schemas/executions.ts';
 import { byAdmin, invoke, refusalOf } from '../support/invoke.ts';

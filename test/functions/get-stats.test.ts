@@ -3,7 +3,7 @@ import type { Executed } from '../../functions/core/activity/executed-lines.ts';
 import { openExecutionStats } from '../../functions/core/activity/stats.ts';
 import { maxAgents } from '../../functions/core/activity/totals.ts';
 import { openUsage } from '../../functions/core/activity/usage.ts';
-import { newUlid } from '../../functions/core/ulid.ts';
+import { newUlid } from '../../functions/core/runtime/ulid.ts';
 import { createAction } from '../../functions/get-stats.ts';
 import { stats, statsByAgent, statsByIntent } from '../../schemas/stats.ts';
 import { byAdmin, invoke, refusalOf, someAdmin } from '../support/invoke.ts';

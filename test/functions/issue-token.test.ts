@@ -5,7 +5,6 @@ import { openRefreshTokens } from '../../functions/core/activity/refresh-tokens.
 import type { AuthorizationGrant } from '../../functions/core/activity/sign-ins.ts';
 import { openUsedJtis } from '../../functions/core/activity/used-jti.ts';
 import { operator } from '../../functions/core/admin/admin.ts';
-import { unavailable } from '../../functions/core/api-error.ts';
 import { countCalls } from '../../functions/core/limit/limit-request.ts';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import { accountOf, personOf, signedInAgentId } from '../../functions/core/pat/holder.ts';
@@ -14,6 +13,7 @@ import { signPat } from '../../functions/core/pat/token.ts';
 import { openPatVerifier } from '../../functions/core/pat/verify.ts';
 import { openPolicy } from '../../functions/core/policy/policy.ts';
 import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
+import { unavailable } from '../../functions/core/runtime/api-error.ts';
 import type { createAction } from '../../functions/issue-token.ts';
 import { type PatClaims, patClaims, personPatClaims } from '../../schemas/pat.ts';
 import { tokenRefusal, tokenResponse } from '../../schemas/sign-in.ts';

@@ -2,7 +2,7 @@ import { afterAll, expect, test } from '@jest/globals';
 import type { Executed } from '../../functions/core/activity/executed-lines.ts';
 import { openHistory } from '../../functions/core/activity/history.ts';
 import { openUsage } from '../../functions/core/activity/usage.ts';
-import { newUlid } from '../../functions/core/ulid.ts';
+import { newUlid } from '../../functions/core/runtime/ulid.ts';
 import { createAction } from '../../functions/list-executions.ts';
 import { executionPage } from '../../schemas/executions.ts';
 import { type Answer, byAdmin, invoke, nextQuery, refusalOf } from '../support/invoke.ts';

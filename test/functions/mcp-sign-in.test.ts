@@ -1,9 +1,9 @@
 import { afterAll, expect, test } from '@jest/globals';
 import { decodeProtectedHeader, generateKeyPair, SignJWT } from 'jose';
 import { operator } from '../../functions/core/admin/admin.ts';
-import { unavailable } from '../../functions/core/api-error.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
 import { signPat } from '../../functions/core/pat/token.ts';
+import { unavailable } from '../../functions/core/runtime/api-error.ts';
 import type { Deps } from '../../functions/mcp.ts';
 import { paginate } from '../../schemas/pagination.ts';
 import type { PatClaims } from '../../schemas/pat.ts';

@@ -1,9 +1,9 @@
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { ApiError } from '../../functions/core/api-error.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
 import { explainPolicy } from '../../functions/core/mcp/explain-policy.ts';
 import { signPat } from '../../functions/core/pat/token.ts';
 import { openPolicy } from '../../functions/core/policy/policy.ts';
+import { ApiError } from '../../functions/core/runtime/api-error.ts';
 import type { Deps } from '../../functions/mcp.ts';
 import { paginate } from '../../schemas/pagination.ts';
 import type { PatClaims } from '../../schemas/pat.ts';

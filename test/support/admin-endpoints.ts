@@ -17,8 +17,8 @@ import { loadPolicyTemplate } from '../../functions/core/policy/published-policy
 import { openChangeLog } from '../../functions/core/registry/change-log.ts';
 import { openIntents } from '../../functions/core/registry/intents.ts';
 import { openServices } from '../../functions/core/registry/services.ts';
+import { newUlid } from '../../functions/core/runtime/ulid.ts';
 import type { Table } from '../../functions/core/table/table.ts';
-import { newUlid } from '../../functions/core/ulid.ts';
 import { type Endpoint, endpoints } from '../../lib/endpoints.ts';
 import type { LoggedChange } from '../../schemas/changes.ts';
 import type { ApprovalContent } from '../../schemas/deferred.ts';

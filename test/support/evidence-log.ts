@@ -7,7 +7,7 @@ import type { EvidenceKey } from '../../functions/core/receipts/evidence-keys.ts
 import { inclusionNote, signCheckpoint, verifierKey } from '../../functions/core/receipts/note.ts';
 import { openReceiptSigner } from '../../functions/core/receipts/signer.ts';
 import { extendLog, readInclusion } from '../../functions/core/receipts/tiles.ts';
-import { newUlid } from '../../functions/core/ulid.ts';
+import { newUlid } from '../../functions/core/runtime/ulid.ts';
 
 export type EvidenceKeys = Awaited<ReturnType<typeof newEvidenceKeys>>;
 export type EvidenceLog = Awaited<ReturnType<typeof buildLog>>;

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { jest } from '@jest/globals';
 import type { Executed } from '../../functions/core/activity/executed-lines.ts';
-import { log } from '../../functions/core/log.ts';
+import { log } from '../../functions/core/runtime/log.ts';
 
 export type ExecutedLine = Omit<Executed, 'at'>;
 

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { unavailable } from '../../functions/core/api-error.ts';
+import { unavailable } from '../../functions/core/runtime/api-error.ts';
 import type { Table } from '../../functions/core/table/table.ts';
 import { openTableClock } from '../../functions/core/table/table-clock.ts';
 import { openMemoryTable } from '../world/memory-table.ts';

@@ -9,11 +9,11 @@ import { openPolicyArchive } from '../../functions/core/activity/policy-archive.
 import { openRefreshTokens } from '../../functions/core/activity/refresh-tokens.ts';
 import { openSignIns } from '../../functions/core/activity/sign-ins.ts';
 import { openUsedJtis } from '../../functions/core/activity/used-jti.ts';
+import { openKms } from '../../functions/core/aws/kms.ts';
 import { openCredentials } from '../../functions/core/credentials/credentials.ts';
 import { openSecretsManager } from '../../functions/core/credentials/vault.ts';
 import type { Evidence } from '../../functions/core/execution/evidence.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
-import { openKms } from '../../functions/core/kms.ts';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import { agentDirectories } from '../../functions/core/pat/agent-directory.ts';
 import { openBoundReads } from '../../functions/core/pat/document-reads.ts';

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb';
-import { awsClientSettings } from '../../functions/core/aws-client.ts';
+import { awsClientSettings } from '../../functions/core/aws/aws-client.ts';
 import { openAnnouncements } from '../../functions/core/execution/announce.ts';
 import { forwardToFunction } from '../../functions/core/http/forward-to-function.ts';
 import { openHttpClient } from '../../functions/core/relay/http-client.ts';

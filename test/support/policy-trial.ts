@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { log } from '../../functions/core/log.ts';
 import { judgedAgent } from '../../functions/core/pat/holder.ts';
 import { type CurrentPolicy, openPolicy, policyFor } from '../../functions/core/policy/policy.ts';
 import type { Rule } from '../../functions/core/policy/reading.ts';
@@ -8,6 +7,7 @@ import { readTrial } from '../../functions/core/policy/trial.ts';
 import { openIntents } from '../../functions/core/registry/intents.ts';
 import { openServices } from '../../functions/core/registry/services.ts';
 import { CallFailed } from '../../functions/core/relay/call-failure.ts';
+import { log } from '../../functions/core/runtime/log.ts';
 import { keys } from '../../functions/core/table/keys.ts';
 import { openReplay, replay } from '../../functions/core/trial/replay.ts';
 import { type RecordedExecution, recordedExecution } from '../../schemas/executions.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newKmsKey, startKms } from '../../bin/local/kms.ts';
 import { startS3 } from '../../bin/local/s3.ts';
-import { openKms } from '../../functions/core/kms.ts';
+import { openKms } from '../../functions/core/aws/kms.ts';
 import { openEvidenceKey } from '../../functions/core/receipts/evidence-keys.ts';
 import { bucketLog, openReceiptLog } from '../../functions/core/receipts/log-store.ts';
 

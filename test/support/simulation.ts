@@ -1,8 +1,8 @@
 /** Many instances of the gate over one table in simulated time: a minute passes in milliseconds, and a seed repeats a run. */
 import { ProvisionedThroughputExceededException } from '@aws-sdk/client-dynamodb';
-import { unavailable } from '../../functions/core/api-error.ts';
 import { openCountingClock } from '../../functions/core/limit/counting-clock.ts';
 import { openRateLimiter, type RateLimiter } from '../../functions/core/limit/rate-limiter.ts';
+import { unavailable } from '../../functions/core/runtime/api-error.ts';
 import type { Table } from '../../functions/core/table/table.ts';
 import { openTableClock } from '../../functions/core/table/table-clock.ts';
 import { openMemoryTable } from '../world/memory-table.ts';

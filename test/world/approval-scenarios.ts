@@ -8,8 +8,8 @@ import { openDeferredCalls } from '../../functions/core/execution/deferred-call-
 import { openDeferredRun } from '../../functions/core/execution/deferred-worker.ts';
 import { openResolver } from '../../functions/core/execution/resolve.ts';
 import { openSlowCalls } from '../../functions/core/execution/slow-calls.ts';
+import { pack, unpack } from '../../functions/core/json/pack.ts';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
-import { pack, unpack } from '../../functions/core/pack.ts';
 import { newClaims } from '../../functions/core/pat/token.ts';
 import { openPolicy } from '../../functions/core/policy/policy.ts';
 import { openIntents } from '../../functions/core/registry/intents.ts';

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { unavailable } from '../../functions/core/api-error.ts';
+import { unavailable } from '../../functions/core/runtime/api-error.ts';
 import type { Key } from '../../functions/core/table/keys.ts';
 import type { Table } from '../../functions/core/table/table.ts';
 import { keyOf, type MemoryTable, openMemoryTable } from './memory-table.ts';

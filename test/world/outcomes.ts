@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { ApiError } from '../../functions/core/api-error.ts';
 import { CallFailed } from '../../functions/core/relay/call-failure.ts';
+import { ApiError } from '../../functions/core/runtime/api-error.ts';
 import type { Caller, Cast, End, Failure, Outcome } from './explore.ts';
 
 export const times = <T>(count: number, make: (at: number) => T): T[] => Array.from({ length: count }, (_, at) => make(at));

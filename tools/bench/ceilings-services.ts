@@ -7,8 +7,8 @@ import { buffer } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { listen } from '../../bin/local/http.ts';
+import { newUlid } from '../../functions/core/runtime/ulid.ts';
 import { keys } from '../../functions/core/table/keys.ts';
-import { newUlid } from '../../functions/core/ulid.ts';
 
 type Wire = Record<string, Record<string, unknown>>;
 

@@ -1,7 +1,7 @@
 import { createReadStream, existsSync } from 'node:fs';
 import { rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { batchesOf } from '../../functions/core/batches.ts';
+import { batchesOf } from '../../functions/core/runtime/batches.ts';
 import { openSearchIndex, type SearchIndex } from '../../functions/core/search/sqlite/search-index.ts';
 import { loadSnapshot, type SnapshotStore, saveSnapshot } from '../../functions/core/search/sqlite/snapshots.ts';
 import { mix, multiply, pageSize } from './search-corpus/multiply.ts';

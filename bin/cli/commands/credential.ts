@@ -1,6 +1,6 @@
 import { type Command, type CommandUnknownOpts, Option, type OptionValues } from '@commander-js/extra-typings';
 import { readLines } from '../../../client/lines.ts';
-import { issuesOf } from '../../../functions/core/json.ts';
+import { issuesOf } from '../../../functions/core/json/json.ts';
 import { readAnswer } from '../../../registry/api.ts';
 import { CliFailure, usageFailure } from '../../../registry/failure.ts';
 import { readInput } from '../../../registry/input.ts';

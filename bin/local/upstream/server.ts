@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import * as z from 'zod';
-import { issuesOf } from '../../../functions/core/json.ts';
+import { issuesOf } from '../../../functions/core/json/json.ts';
 import { isFromProgram } from '../guard.ts';
 import { close, listen, readBody, targetOf } from '../http.ts';
 import { languageRoutes } from './language.ts';

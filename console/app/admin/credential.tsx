@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import type * as z from 'zod';
 import { Refusal } from '../../../client/errors.ts';
-import { issuesOf } from '../../../functions/core/json.ts';
+import { issuesOf } from '../../../functions/core/json/json.ts';
 import { quote } from '../../../registry/shell-words.ts';
 import { type credentialFacts, credentialInput, type savedCredential } from '../../../schemas/credential.ts';
 import type { Issue } from '../../../schemas/errors.ts';

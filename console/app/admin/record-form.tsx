@@ -1,7 +1,7 @@
 import { useRef, useState } from 'preact/hooks';
 import * as z from 'zod';
 import { Refusal } from '../../../client/errors.ts';
-import { isObject, issuesOf } from '../../../functions/core/json.ts';
+import { isObject, issuesOf } from '../../../functions/core/json/json.ts';
 import { type Difference, findDifferences } from '../../../registry/differences.ts';
 import type { Issue } from '../../../schemas/errors.ts';
 import type { JsonSchema } from '../../../schemas/openapi.ts';

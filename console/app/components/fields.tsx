@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { isObject } from '../../../functions/core/json.ts';
+import { isObject } from '../../../functions/core/json/json.ts';
 import type { Issue } from '../../../schemas/errors.ts';
 import { parseExact } from '../../../schemas/number.ts';
 import { type Field, pathOf, pathTo, readFields, type Typed, typeValue } from '../field-values.ts';

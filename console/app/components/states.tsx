@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { describeUpstream, Refusal } from '../../../client/errors.ts';
-import { isObject } from '../../../functions/core/json.ts';
+import { isObject } from '../../../functions/core/json/json.ts';
 import { describeFailure, SignInEnded } from '../gate.ts';
 import { linkTo } from '../route.ts';
 import { Button, SignIn } from './controls.tsx';

@@ -1,9 +1,9 @@
 import type { LoggedChange } from '../../../schemas/changes.ts';
 import type { Admin } from '../admin/admin.ts';
 import { type ChangeLog, noChange, type Planned, type Read } from '../registry/change-log.ts';
+import { newUlid } from '../runtime/ulid.ts';
 import { type Key, keys } from '../table/keys.ts';
 import type { Table, Write } from '../table/table.ts';
-import { newUlid } from '../ulid.ts';
 import {
   type AgentItem,
   type AgentKeyItem,

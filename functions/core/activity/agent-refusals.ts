@@ -1,4 +1,4 @@
-import { ApiError } from '../api-error.ts';
+import { ApiError } from '../runtime/api-error.ts';
 import type { WaitingItem } from './agent.ts';
 
 export const agentIdTaken = () =>

@@ -1,6 +1,6 @@
+import { newUlid } from '../runtime/ulid.ts';
 import { keys } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
-import { newUlid } from '../ulid.ts';
 import {
   type AgentKeyItem,
   type AgentRecords,

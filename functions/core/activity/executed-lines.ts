@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib';
 import * as z from 'zod';
 import { type RecordedExecution, recordedExecution } from '../../../schemas/executions.ts';
-import { log } from '../log.ts';
+import { log } from '../runtime/log.ts';
 
 /** One execution, from the log line `executed` that `execution/log-line.ts` writes. */
 export interface Executed extends RecordedExecution {

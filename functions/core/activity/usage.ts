@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { recordedDays } from '../../../schemas/executions.ts';
 import type { StatsDimension } from '../../../schemas/stats.ts';
-import { runInBatches } from '../batches.ts';
-import { log } from '../log.ts';
+import { runInBatches } from '../runtime/batches.ts';
+import { log } from '../runtime/log.ts';
 import { type Key, keys } from '../table/keys.ts';
 import { beginRun, type Run, RunOvertaken } from '../table/leases.ts';
 import { pagesOf, readPartitions, writeMany } from '../table/pages.ts';

@@ -1,5 +1,5 @@
 import { splitIntentUid } from '../../../schemas/intent-uid.ts';
-import { ApiError } from '../api-error.ts';
+import { ApiError } from '../runtime/api-error.ts';
 
 export interface Actor {
   /** `sub` of the access token */

@@ -1,10 +1,10 @@
 import { CognitoJwtVerifier } from 'aws-jwt-verify';
 import { assertIsJwks, SimpleJwksCache } from 'aws-jwt-verify/jwk';
 import { isNamespace } from '../../../schemas/intent-uid.ts';
-import { ApiError, unavailable } from '../api-error.ts';
-import { readEnvironment, splitList } from '../environment.ts';
 import { bearerToken, invalidToken } from '../http/bearer.ts';
 import type { ApiRequest } from '../http/request.ts';
+import { ApiError, unavailable } from '../runtime/api-error.ts';
+import { readEnvironment, splitList } from '../runtime/environment.ts';
 import type { Actor, Admin } from './admin.ts';
 
 /** Members of this group may change everything, and members of `admins:<namespace>` that namespace. */

@@ -6,10 +6,10 @@ import { noSuchAgent } from '../activity/agent-refusals.ts';
 import { type Agents, type NamedAgent, openAgents } from '../activity/agents.ts';
 import type { Admin } from '../admin/admin.ts';
 import { type AdminAction, forFullAdmins } from '../admin/for-admins.ts';
-import { type ApiError, invalidParameter } from '../api-error.ts';
 import type { ApiRequest } from '../http/request.ts';
 import type { ApiResponse } from '../http/response.ts';
 import { changeLogFromEnvironment } from '../registry/change-log.ts';
+import { type ApiError, invalidParameter } from '../runtime/api-error.ts';
 import { tableFromEnvironment } from '../table/table.ts';
 
 /**

@@ -1,12 +1,12 @@
 import type { Approval, Decided } from '../../../schemas/deferred.ts';
 import type { Admin } from '../admin/admin.ts';
 import { mayChange, nameOf } from '../admin/admin.ts';
-import { ApiError } from '../api-error.ts';
-import { batchesOf } from '../batches.ts';
 import { listQueue, mayBeOf } from '../execution/call-queue.ts';
 import { digestOfApproval, longestStartMs, shownOf } from '../execution/defer.ts';
 import { type DeferredCall, moveCall, openDeferredCalls } from '../execution/deferred-call-store.ts';
 import { type ChangeLog, openChangeLog } from '../registry/change-log.ts';
+import { ApiError } from '../runtime/api-error.ts';
+import { batchesOf } from '../runtime/batches.ts';
 import { keys } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 

@@ -1,7 +1,7 @@
 import QuickLRU from 'quick-lru';
 import type { CredentialInput, StoredCredential } from '../../../schemas/credential.ts';
-import { unavailable } from '../api-error.ts';
-import { readEnvironment } from '../environment.ts';
+import { unavailable } from '../runtime/api-error.ts';
+import { readEnvironment } from '../runtime/environment.ts';
 import { openSecretsManager, type Vault } from './vault.ts';
 
 /** The values that authenticate the gate to an upstream. */

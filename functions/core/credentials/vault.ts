@@ -8,9 +8,9 @@ import {
   ResourceNotFoundException,
   SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
-import { unavailable } from '../api-error.ts';
-import { awsClientSettings } from '../aws-client.ts';
-import { bounded } from '../invocation.ts';
+import { awsClientSettings } from '../aws/aws-client.ts';
+import { unavailable } from '../runtime/api-error.ts';
+import { bounded } from '../runtime/invocation.ts';
 
 /** Timeout of one operation including retries, in milliseconds. */
 const operationTimeoutMs = 2_500;

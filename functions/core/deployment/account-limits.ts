@@ -1,7 +1,7 @@
 import { APIGatewayClient, GetAccountCommand } from '@aws-sdk/client-api-gateway';
 import { GetAccountSettingsCommand, LambdaClient } from '@aws-sdk/client-lambda';
-import { awsClientSettings } from '../aws-client.ts';
-import { describeCause, log } from '../log.ts';
+import { awsClientSettings } from '../aws/aws-client.ts';
+import { describeCause, log } from '../runtime/log.ts';
 
 export interface AccountProblem {
   detail: string;

@@ -1,6 +1,6 @@
 import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge';
 import type { ApprovalContent } from '../../../schemas/deferred.ts';
-import { awsClientSettings } from '../aws-client.ts';
+import { awsClientSettings } from '../aws/aws-client.ts';
 
 /**
  * Opens a publisher of the event `approval.waiting` on the account's event bus. The event names the agent, the intent and the digest of the call, never

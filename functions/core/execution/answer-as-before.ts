@@ -1,8 +1,8 @@
 import { executionRequest } from '../../../schemas/execution.ts';
-import { ApiError } from '../api-error.ts';
 import type { ApiResponse } from '../http/response.ts';
-import { type JsonValue, parseWithNulls } from '../json.ts';
+import { type JsonValue, parseWithNulls } from '../json/json.ts';
 import type { LiveIntents } from '../registry/live-intents.ts';
+import { ApiError } from '../runtime/api-error.ts';
 import type { Execution } from './execution.ts';
 import { answerUsedKey, fingerprintOf, readIdempotencyKey } from './idempotency-key.ts';
 import type { IdempotentCalls } from './idempotent-call-store.ts';

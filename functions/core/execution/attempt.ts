@@ -3,15 +3,16 @@
  * `limit/rate-limiter.ts`), then rereads agent and intent if the last read is more than three seconds old (`recheck` in `block-check.ts`). `send` of
  * `relay/call.ts` follows immediately; it first checks the deadline and, if the connection is reused, that it is still open.
  */
-import { ApiError } from '../api-error.ts';
+
 import { type ApiResponse, ok } from '../http/response.ts';
-import { bounded } from '../invocation.ts';
 import { judgedAgent } from '../pat/holder.ts';
 import { mapAnswer, refuseMismatch } from '../relay/answer.ts';
 import { describeHead, describeIssues } from '../relay/answer-headers.ts';
 import type { ConnectedCall, Relay, Resend, UpstreamAnswer } from '../relay/call.ts';
 import { CallFailed } from '../relay/call-failure.ts';
 import { carriesCredential } from '../relay/credential.ts';
+import { ApiError } from '../runtime/api-error.ts';
+import { bounded } from '../runtime/invocation.ts';
 import type { Execution } from './execution.ts';
 import { upstreamKeyOf, upstreamUuidOf } from './idempotency-key.ts';
 import type { LogLine } from './log-line.ts';

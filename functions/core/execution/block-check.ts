@@ -16,8 +16,8 @@
 import type { PatClaims } from '../../../schemas/pat.ts';
 import { type AgentRecords, isBlocked, isRevoked } from '../activity/agent.ts';
 import { agentBlocked } from '../activity/agent-refusals.ts';
-import { unavailable } from '../api-error.ts';
 import { invalidToken } from '../http/bearer.ts';
+import { unavailable } from '../runtime/api-error.ts';
 
 /** @throws ApiError FORBIDDEN if the agent or its key is blocked, UNAUTHORIZED if the PAT has been revoked */
 export function requireNotStopped(records: AgentRecords, claims: PatClaims): void {

@@ -2,14 +2,14 @@ import { hash } from 'node:crypto';
 import type { PatClaims } from '../../../schemas/pat.ts';
 import { foldName } from '../../../schemas/text.ts';
 import { type FoundAgent, presentedId } from '../activity/agent.ts';
-import { ApiError } from '../api-error.ts';
-import { describeCause, log } from '../log.ts';
-import { pack, unpack } from '../pack.ts';
+import { pack, unpack } from '../json/pack.ts';
 import { holderOf } from '../pat/holder.ts';
+import { ApiError } from '../runtime/api-error.ts';
+import { describeCause, log } from '../runtime/log.ts';
+import { newUlid } from '../runtime/ulid.ts';
 import { type Key, keys } from '../table/keys.ts';
 import { persist } from '../table/retry.ts';
 import type { Item, Table, Write } from '../table/table.ts';
-import { newUlid } from '../ulid.ts';
 
 /** Maximum number of calls in each queue, in all and per holder. */
 export const maxWaitingCalls = 1_000;

@@ -1,6 +1,6 @@
 import type { ExecutionState } from '../../../schemas/deferred.ts';
-import { ApiError } from '../api-error.ts';
 import { type ApiResponse, describeError } from '../http/response.ts';
+import { ApiError } from '../runtime/api-error.ts';
 import type { UsedKey } from './idempotent-call-store.ts';
 import type { Outcome } from './outcome.ts';
 

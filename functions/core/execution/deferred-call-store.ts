@@ -1,15 +1,15 @@
 import type { ApprovalContent } from '../../../schemas/deferred.ts';
 import type { PatClaims } from '../../../schemas/pat.ts';
 import type { FoundAgent } from '../activity/agent.ts';
-import { type ApiError, isUnavailable } from '../api-error.ts';
-import type { JsonValue } from '../json.ts';
-import { pack, unpack } from '../pack.ts';
+import type { JsonValue } from '../json/json.ts';
+import { pack, unpack } from '../json/pack.ts';
 import type { Entry } from '../receipts/entries.ts';
+import { type ApiError, isUnavailable } from '../runtime/api-error.ts';
+import { isUlid } from '../runtime/ulid.ts';
 import type { Condition } from '../table/expression.ts';
 import { keys } from '../table/keys.ts';
 import { backOff, persist } from '../table/retry.ts';
 import type { Item, Table, Write } from '../table/table.ts';
-import { isUlid } from '../ulid.ts';
 import { digestHolder, isCovered, leaveQueue, listQueue, planEntry, type Queue, queuedCall } from './call-queue.ts';
 import {
   type CallItem,

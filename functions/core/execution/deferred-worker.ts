@@ -1,13 +1,13 @@
 import { longestCallSeconds } from '../../../schemas/deferred.ts';
-import { ApiError } from '../api-error.ts';
 import { logAnswer } from '../http/log-answer.ts';
 import type { RateLimiter } from '../limit/rate-limiter.ts';
 import { judgedAgent } from '../pat/holder.ts';
 import { rulesRequiringApproval } from '../policy/judge.ts';
 import { type FindPolicy, policyFor } from '../policy/policy.ts';
 import type { Relay } from '../relay/call.ts';
-import { readTrace, withinTrace } from '../trace.ts';
-import { newUlid } from '../ulid.ts';
+import { ApiError } from '../runtime/api-error.ts';
+import { readTrace, withinTrace } from '../runtime/trace.ts';
+import { newUlid } from '../runtime/ulid.ts';
 import { attempt } from './attempt.ts';
 import type { DeferredCall, DeferredCalls } from './deferred-call-store.ts';
 import { type Evidence, noEvidence } from './evidence.ts';

@@ -1,7 +1,7 @@
 import { canonicalDigest } from '../../../schemas/canonical.ts';
-import { ApiError, invalidParameter } from '../api-error.ts';
 import type { ApiRequest } from '../http/request.ts';
 import type { ApiResponse } from '../http/response.ts';
+import { ApiError, invalidParameter } from '../runtime/api-error.ts';
 import { notApproved, outcomeNotStored, pending } from './deferred-answers.ts';
 import type { UsedKey } from './idempotent-call-store.ts';
 import type { Outcome } from './outcome.ts';

@@ -3,8 +3,8 @@
  * the upstream did not act. `once.ts` decides which applies; `deferred-call-store.ts` stores deferred calls in the same records.
  */
 import { longestCallSeconds } from '../../../schemas/deferred.ts';
-import { isUnavailable, unavailable } from '../api-error.ts';
 import { type Entry, newReceiptItem } from '../receipts/entries.ts';
+import { isUnavailable, unavailable } from '../runtime/api-error.ts';
 import type { Condition, Update } from '../table/expression.ts';
 import { type Key, keys } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';

@@ -1,6 +1,6 @@
 import type { RecordedExecution } from '../../../schemas/executions.ts';
-import { log } from '../log.ts';
-import { newUlid } from '../ulid.ts';
+import { log } from '../runtime/log.ts';
+import { newUlid } from '../runtime/ulid.ts';
 
 /** Members that are logged but not kept; {@link RecordedExecution} has the others. */
 interface LoggedOnly {

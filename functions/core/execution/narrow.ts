@@ -1,11 +1,11 @@
 import { executionRequest } from '../../../schemas/execution.ts';
-import { ApiError } from '../api-error.ts';
 import type { ApiResponse } from '../http/response.ts';
-import { type JsonObject, parseWithNulls } from '../json.ts';
+import { type JsonObject, parseWithNulls } from '../json/json.ts';
 import type { LiveIntent } from '../registry/live-intents.ts';
 import { describeCut, type Head, narrowHead } from '../relay/answer-headers.ts';
 import { cutAnswer } from '../relay/cut.ts';
 import { narrowRefusal, selectAllowed, selectFields } from '../relay/select-fields.ts';
+import { ApiError } from '../runtime/api-error.ts';
 import type { DeferredContent } from './deferred-call-store.ts';
 import { answerOrThrow } from './once.ts';
 import type { Outcome } from './outcome.ts';

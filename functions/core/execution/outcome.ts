@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../../schemas/errors.ts';
-import { ApiError, type ApiErrorOptions } from '../api-error.ts';
 import type { ApiResponse } from '../http/response.ts';
-import { pack, unpack } from '../pack.ts';
+import { pack, unpack } from '../json/pack.ts';
+import { ApiError, type ApiErrorOptions } from '../runtime/api-error.ts';
 
 export type Outcome = ApiResponse | ApiError;
 

@@ -1,10 +1,10 @@
-import { readEnvironment } from '../environment.ts';
-import { openStart } from '../invoke-function.ts';
+import { openStart } from '../aws/invoke-function.ts';
 import { openRateLimiter, type RateLimiter } from '../limit/rate-limiter.ts';
 import { type Authenticate, authenticatorFromEnvironment } from '../pat/authenticate.ts';
 import type { FindPolicy } from '../policy/policy.ts';
 import { type LiveIntents, openLiveIntents } from '../registry/live-intents.ts';
 import { type Relay, relayFromEnvironment } from '../relay/call.ts';
+import { readEnvironment } from '../runtime/environment.ts';
 import type { Table } from '../table/table.ts';
 import { openAnnouncements } from './announce.ts';
 import type { DeferralParts } from './defer.ts';

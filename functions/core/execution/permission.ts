@@ -1,4 +1,3 @@
-import { ApiError } from '../api-error.ts';
 import type { Authenticated } from '../pat/authenticate.ts';
 import type { Call } from '../policy/conditions.ts';
 import { describeRefusal } from '../policy/describe.ts';
@@ -6,6 +5,7 @@ import { judge } from '../policy/judge.ts';
 import type { CurrentPolicy } from '../policy/policy.ts';
 import type { Rule } from '../policy/reading.ts';
 import { isPermitted, isProhibited } from '../policy/scope.ts';
+import { ApiError } from '../runtime/api-error.ts';
 
 /** @throws ApiError FORBIDDEN if the PAT's scope does not name the intent, or the policy prohibits it */
 export function requirePermission({ claims, policy }: Authenticated, intentUid: string): void {

@@ -1,7 +1,7 @@
-import { isUnavailable, unavailable } from '../api-error.ts';
 import { limitExceeded, type RefusalWords, rateLimitHeaders } from '../limit/limit-answers.ts';
 import type { LimitRequest } from '../limit/limit-request.ts';
 import type { LimitDecision, RateLimiter } from '../limit/rate-limiter.ts';
+import { isUnavailable, unavailable } from '../runtime/api-error.ts';
 
 const serviceWords: RefusalWords = {
   reason: 'service_limit',

@@ -1,5 +1,5 @@
-import { ApiError } from '../api-error.ts';
 import type { ApiResponse } from '../http/response.ts';
+import { ApiError } from '../runtime/api-error.ts';
 import type { Execution } from './execution.ts';
 
 /**

@@ -1,7 +1,7 @@
 import QuickLRU from 'quick-lru';
 import type { RateLimit } from '../../../schemas/pat.ts';
-import { ApiError } from '../api-error.ts';
 import { addCall, bucketAt, emptyWindow, freeAtMs, rollTo, type Window } from '../limit/window.ts';
+import { ApiError } from '../runtime/api-error.ts';
 
 /** Number of replays allowed per call that the rate allows. */
 const replaysForEachCall = 10;

@@ -1,6 +1,6 @@
 import { executionRequest } from '../../../schemas/execution.ts';
 import { type AgentRecords, agentRecordKeys, toAgentRecords } from '../activity/agent.ts';
-import { type JsonValue, parseWithNulls } from '../json.ts';
+import { type JsonValue, parseWithNulls } from '../json/json.ts';
 import { countServiceCall } from '../limit/limit-request.ts';
 import { openValidators } from '../parameters/validators.ts';
 import { judgedAgent } from '../pat/holder.ts';

@@ -1,9 +1,9 @@
-import { readEnvironment } from '../environment.ts';
-import { bounded } from '../invocation.ts';
-import { describeCause, log } from '../log.ts';
 import type { IntentRecord } from '../registry/records.ts';
 import { CallFailed } from '../relay/call-failure.ts';
 import { originOf } from '../relay/url-template.ts';
+import { readEnvironment } from '../runtime/environment.ts';
+import { bounded } from '../runtime/invocation.ts';
+import { describeCause, log } from '../runtime/log.ts';
 import type { Update } from '../table/expression.ts';
 import { type Key, keys } from '../table/keys.ts';
 import { isLeaseOver, type LeasesItem, newLease, sweepDelaySeconds, takeLease } from '../table/leases.ts';

@@ -1,8 +1,8 @@
-import { ApiError } from '../api-error.ts';
 import { judgedAgent } from '../pat/holder.ts';
 import type { JudgedIntent } from '../policy/conditions.ts';
 import { runTrialStep } from '../policy/policy.ts';
 import { recordVerdict } from '../policy/trial.ts';
+import { ApiError } from '../runtime/api-error.ts';
 import type { Execution } from './execution.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { ApiError } from '../api-error.ts';
+import { ApiError } from '../runtime/api-error.ts';
 import type { ApiRequest } from './request.ts';
 
 /** RFC 6750 section 2.1, RFC 9449 section 7.1 */

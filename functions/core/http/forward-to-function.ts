@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { errorBody } from '../../../schemas/error-body.ts';
-import { ApiError, unavailable } from '../api-error.ts';
-import { openFunction } from '../invoke-function.ts';
-import { traceHeaders } from '../trace.ts';
+import { openFunction } from '../aws/invoke-function.ts';
+import { ApiError, unavailable } from '../runtime/api-error.ts';
+import { traceHeaders } from '../runtime/trace.ts';
 import type { ApiRequest } from './request.ts';
 import type { ApiResponse } from './response.ts';
 import type { Action } from './serve.ts';

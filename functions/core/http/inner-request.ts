@@ -1,4 +1,4 @@
-import { type JsonObject, parse } from '../json.ts';
+import { type JsonObject, parse } from '../json/json.ts';
 import type { ApiRequest } from './request.ts';
 import { namesRevision } from './response.ts';
 

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../../schemas/errors.ts';
-import { ApiError } from '../api-error.ts';
-import { variables } from '../environment.ts';
-import { describeCause, log } from '../log.ts';
+import { ApiError } from '../runtime/api-error.ts';
+import { variables } from '../runtime/environment.ts';
+import { describeCause, log } from '../runtime/log.ts';
 
 /** The loggable cause of an error. A refusal without a cause is described by its code. */
 export const causeOf = (error: unknown): Record<string, unknown> => {

@@ -1,8 +1,8 @@
 import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
 import type * as z from 'zod';
-import { ApiError, invalidParameter } from '../api-error.ts';
-import { splitList } from '../environment.ts';
-import { isObject, type JsonValue, parse, parseJson, pointer } from '../json.ts';
+import { isObject, type JsonValue, parse, parseJson, pointer } from '../json/json.ts';
+import { ApiError, invalidParameter } from '../runtime/api-error.ts';
+import { splitList } from '../runtime/environment.ts';
 import { namesRevision } from './response.ts';
 
 /** Maximum size of a request body, in bytes. */

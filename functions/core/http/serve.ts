@@ -1,10 +1,10 @@
 import middy from '@middy/core';
 import type { APIGatewayProxyEvent, APIGatewayProxyResult, Context } from 'aws-lambda';
-import { unavailable } from '../api-error.ts';
-import { readEnvironment, splitList } from '../environment.ts';
-import { withinInvocation } from '../invocation.ts';
-import { log } from '../log.ts';
-import { readTrace, withinTrace } from '../trace.ts';
+import { unavailable } from '../runtime/api-error.ts';
+import { readEnvironment, splitList } from '../runtime/environment.ts';
+import { withinInvocation } from '../runtime/invocation.ts';
+import { log } from '../runtime/log.ts';
+import { readTrace, withinTrace } from '../runtime/trace.ts';
 import { type ChangeResponse, corsHeaders } from './cors.ts';
 import { causeOf, logAnswer } from './log-answer.ts';
 import { type ApiRequest, headerValues, publicUrl, readRequest } from './request.ts';

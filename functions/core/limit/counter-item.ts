@@ -1,5 +1,5 @@
-import { ApiError } from '../api-error.ts';
 import type { Charge } from '../policy/limits.ts';
+import { ApiError } from '../runtime/api-error.ts';
 import type { Condition, Path, Update } from '../table/expression.ts';
 import type { Key } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';

@@ -1,6 +1,6 @@
-import { ApiError } from '../api-error.ts';
 import { unitOf } from '../policy/limits.ts';
 import { formatMoney } from '../policy/money.ts';
+import { ApiError } from '../runtime/api-error.ts';
 import { type LimitDecision, type LimitState, refusing, slackMs } from './rate-limiter.ts';
 import { longestCountMs } from './window.ts';
 

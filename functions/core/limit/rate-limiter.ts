@@ -5,8 +5,8 @@
  */
 import { randomBytes } from 'node:crypto';
 import QuickLRU from 'quick-lru';
-import { unavailable } from '../api-error.ts';
 import { type Charge, isRate, unitOf } from '../policy/limits.ts';
+import { unavailable } from '../runtime/api-error.ts';
 import { keys } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import {

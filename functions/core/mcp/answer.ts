@@ -1,11 +1,11 @@
-import { ApiError } from '../api-error.ts';
 import { innerRequest } from '../http/inner-request.ts';
 import { logAnswer } from '../http/log-answer.ts';
 import type { ApiRequest } from '../http/request.ts';
 import { type ApiResponse, ok } from '../http/response.ts';
 import type { Action } from '../http/serve.ts';
-import { isObject, type JsonObject, type JsonValue } from '../json.ts';
-import { continueTrace, readTrace } from '../trace.ts';
+import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
+import { ApiError } from '../runtime/api-error.ts';
+import { continueTrace, readTrace } from '../runtime/trace.ts';
 import { type ClientCapabilities, isLegacyTask, readCapabilities, sessionHeaders, tasksExtension } from './client-capabilities.ts';
 import { describeInput } from './input-schema.ts';
 import { describeRpcError, RpcError, type RpcId, type RpcMessage, readId, readMessage } from './json-rpc.ts';

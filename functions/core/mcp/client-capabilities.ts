@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { canonicalDigest } from '../../../schemas/canonical.ts';
 import { idempotencyKey } from '../execution/idempotency-key.ts';
 import type { ApiRequest } from '../http/request.ts';
-import { isObject, type JsonObject, type JsonValue } from '../json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
 import { RpcError } from './json-rpc.ts';
 import { capabilitiesKey, type Era } from './revision.ts';
 

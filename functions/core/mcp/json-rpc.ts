@@ -1,5 +1,5 @@
 import { isRawNumber, type RawNumber, toDouble } from '../../../schemas/number.ts';
-import { isObject, type JsonObject, type JsonValue } from '../json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
 
 /** Returned as it was sent, with every digit. */
 export type RpcId = string | number | RawNumber;

@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../../../schemas/errors.ts';
-import type { ApiError } from '../api-error.ts';
+import type { ApiError } from '../runtime/api-error.ts';
 
 const acceptPolicy =
   'Call accept_policy without arguments to see what to sign; call it again with the signature, and pass the PAT that it returns as pat.';

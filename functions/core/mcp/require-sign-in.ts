@@ -1,8 +1,8 @@
-import { ApiError } from '../api-error.ts';
 import type { Admit } from '../execution/admit.ts';
 import { logAnswer } from '../http/log-answer.ts';
 import type { ApiRequest } from '../http/request.ts';
 import type { Action } from '../http/serve.ts';
+import { ApiError } from '../runtime/api-error.ts';
 import { askToSignIn, challengeOf, signInFirst, signInPath } from '../sign-in/metadata.ts';
 import { describeRpcError, type RpcId, readId, unauthorized } from './json-rpc.ts';
 

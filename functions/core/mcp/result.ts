@@ -1,7 +1,7 @@
 import type { Issue } from '../../../schemas/errors.ts';
 import { escapeHiddenInJson } from '../../../schemas/text.ts';
-import type { ApiError } from '../api-error.ts';
 import { headOf } from '../execution/narrow.ts';
+import type { ApiError } from '../runtime/api-error.ts';
 import { nextCall } from './next-call.ts';
 import type { ToolOutput } from './tool.ts';
 import { inToolTerms } from './tool-terms.ts';

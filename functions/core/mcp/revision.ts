@@ -1,5 +1,5 @@
 import type { ApiRequest } from '../http/request.ts';
-import { isObject } from '../json.ts';
+import { isObject } from '../json/json.ts';
 import { RpcError, type RpcMessage } from './json-rpc.ts';
 
 /** The revision of MCP whose requests are self-contained. */

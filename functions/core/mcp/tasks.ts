@@ -1,10 +1,10 @@
 import type { ExecutionState, PendingExecution } from '../../../schemas/deferred.ts';
 import type { ErrorCode } from '../../../schemas/errors.ts';
-import { ApiError } from '../api-error.ts';
 import { notApproved } from '../execution/deferred-answers.ts';
 import type { ApiRequest } from '../http/request.ts';
 import type { ApiResponse } from '../http/response.ts';
-import { timeOfUlid } from '../ulid.ts';
+import { ApiError } from '../runtime/api-error.ts';
+import { timeOfUlid } from '../runtime/ulid.ts';
 import type { ClientCapabilities } from './client-capabilities.ts';
 import { RpcError } from './json-rpc.ts';
 import { describeOutput, describeRefusal, explainRefusal, remarksOn } from './result.ts';

@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import type { PendingExecution } from '../../../schemas/deferred.ts';
 import type { ApiRequest } from '../http/request.ts';
-import type { JsonObject } from '../json.ts';
+import type { JsonObject } from '../json/json.ts';
 import type { ClientCapabilities } from './client-capabilities.ts';
 
 /** A deferred call. */

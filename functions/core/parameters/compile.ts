@@ -1,7 +1,7 @@
 import type { Issue } from '../../../schemas/errors.ts';
 import { isNumeric, parseExact, toWhole } from '../../../schemas/number.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
-import { describeUnknown, pointer } from '../json.ts';
+import { describeUnknown, pointer } from '../json/json.ts';
 import { compileDefinition, types } from './keywords.ts';
 import { compileIntegers, compileNested, openNestedBudget } from './nested.ts';
 import { openMatchingBudget } from './pattern.ts';

@@ -3,7 +3,7 @@ import { foldHeaderName, publicHeaderName } from '../../../schemas/header.ts';
 import type { IntentInput } from '../../../schemas/intent.ts';
 import { compareNumbers } from '../../../schemas/number.ts';
 import type { KeywordName, Parameter } from '../../../schemas/parameter.ts';
-import { pointer } from '../json.ts';
+import { pointer } from '../json/json.ts';
 import { compileDefinition, constrainedTypes, findPatternProblem, keywordNames, mayBeHeader } from './keywords.ts';
 import { findNestedProblems } from './nested.ts';
 

@@ -3,7 +3,7 @@ import { headerValue } from '../../../schemas/header.ts';
 import { compareNumbers, isNumeric, isWhole, type Numeric, numberText } from '../../../schemas/number.ts';
 import { type KeywordName, type Parameter, parameterTypes } from '../../../schemas/parameter.ts';
 import { characters } from '../../../schemas/text.ts';
-import { isObject } from '../json.ts';
+import { isObject } from '../json/json.ts';
 import { formats } from './formats.ts';
 import { compilePattern, type MatchingBudget, maxMatchedLength, openMatchingBudget, PatternError } from './pattern.ts';
 

@@ -2,7 +2,7 @@ import { canonicalText } from '../../../schemas/canonical.ts';
 import type { Issue } from '../../../schemas/errors.ts';
 import { isNumeric, isRawNumber, toDouble, toWhole } from '../../../schemas/number.ts';
 import type { NestedSchema } from '../../../schemas/parameter.ts';
-import { describeUnknown, isObject, pointer, shortPointer } from '../json.ts';
+import { describeUnknown, isObject, pointer, shortPointer } from '../json/json.ts';
 import { compileBounds, compileEnum, findPatternProblem, types } from './keywords.ts';
 import { compilePattern, type MatchingBudget, maxMatchedLength } from './pattern.ts';
 

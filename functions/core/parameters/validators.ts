@@ -1,7 +1,7 @@
 import QuickLRU from 'quick-lru';
 import type { FullIntent } from '../../../schemas/intent.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
-import { invalidParameter } from '../api-error.ts';
+import { invalidParameter } from '../runtime/api-error.ts';
 import { compileParameters, type NullRule } from './compile.ts';
 
 const maxCached = 1_000;

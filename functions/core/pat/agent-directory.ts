@@ -1,10 +1,10 @@
 import QuickLRU from 'quick-lru';
 import * as z from 'zod';
 import { canonicalDigest } from '../../../schemas/canonical.ts';
-import { ApiError, invalidParameter } from '../api-error.ts';
 import { egressRulesFromEnvironment } from '../relay/egress.ts';
 import { type DocumentOptions, openDocumentReader } from '../relay/fetch-document.ts';
 import { directoryPath } from '../relay/signature.ts';
+import { ApiError, invalidParameter } from '../runtime/api-error.ts';
 import type { Table } from '../table/table.ts';
 import { type BoundReads, openBoundReads } from './document-reads.ts';
 

@@ -1,5 +1,5 @@
 import { createPrivateKey, createPublicKey, type JsonWebKeyInput, type KeyObject, type PublicKeyInput } from 'node:crypto';
-import { isObject } from '../json.ts';
+import { isObject } from '../json/json.ts';
 import { readJson } from './jws.ts';
 import type { Refuse } from './refusals.ts';
 import { thumbprintOf } from './thumbprint.ts';

@@ -1,10 +1,10 @@
 import type { PatClaims } from '../../../schemas/pat.ts';
 import { openPolicyArchive } from '../activity/policy-archive.ts';
 import { openUsedJtis } from '../activity/used-jti.ts';
-import { readEnvironment } from '../environment.ts';
 import { bearerToken } from '../http/bearer.ts';
 import type { ApiRequest } from '../http/request.ts';
 import { type CurrentPolicy, type FindPolicy, policyFor } from '../policy/policy.ts';
+import { readEnvironment } from '../runtime/environment.ts';
 import type { Table } from '../table/table.ts';
 import { judgedAgent } from './holder.ts';
 import { openPolicyRefusals, type PolicyRefusals } from './policy-refusals.ts';

@@ -1,7 +1,7 @@
 import { type AgentRecords, type BoundAgent, isApproved, isBlocked, sharedIdOf } from '../activity/agent.ts';
 import { agentBlockedAtIssue, agentIdTaken } from '../activity/agent-refusals.ts';
 import type { Applicants } from '../activity/applicants.ts';
-import { ApiError, unavailable } from '../api-error.ts';
+import { ApiError, unavailable } from '../runtime/api-error.ts';
 import { invalidSignature } from './refusals.ts';
 
 export interface BindingRules {

@@ -1,4 +1,4 @@
-import { ApiError } from '../api-error.ts';
+import { ApiError } from '../runtime/api-error.ts';
 import { keys } from '../table/keys.ts';
 import { takeLease } from '../table/leases.ts';
 import type { Table } from '../table/table.ts';

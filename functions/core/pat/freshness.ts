@@ -1,5 +1,5 @@
 import { characters, foldName } from '../../../schemas/text.ts';
-import type { JsonValue } from '../json.ts';
+import type { JsonValue } from '../json/json.ts';
 import { invalidSignature, type Refuse } from './refusals.ts';
 
 export interface SingleUse {

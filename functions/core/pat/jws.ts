@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue, parseJson } from '../json.ts';
+import { isObject, type JsonObject, type JsonValue, parseJson } from '../json/json.ts';
 import type { Refuse } from './refusals.ts';
 
 /** The parts of a compact JWS (RFC 7515 section 7.1), not verified. */

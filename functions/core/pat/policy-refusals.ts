@@ -1,8 +1,8 @@
 import type { PolicyArchive } from '../activity/policy-archive.ts';
-import { ApiError } from '../api-error.ts';
 import { describeChanges } from '../policy/describe.ts';
 import type { CurrentPolicy } from '../policy/policy.ts';
 import { PolicyError } from '../policy/reading.ts';
+import { ApiError } from '../runtime/api-error.ts';
 
 /** Refusals of agents that have not accepted the policy in force. */
 export function openPolicyRefusals(archive: PolicyArchive) {

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import type { PatClaims } from '../../../schemas/pat.ts';
 import type { UsedJtis } from '../activity/used-jti.ts';
-import { ApiError } from '../api-error.ts';
 import type { ApiRequest } from '../http/request.ts';
-import { isObject } from '../json.ts';
+import { isObject } from '../json/json.ts';
+import { ApiError } from '../runtime/api-error.ts';
 import { importJwk } from './agent-key.ts';
 import { checkIssuedAt, checkJti } from './freshness.ts';
 import { readJson, readJws } from './jws.ts';

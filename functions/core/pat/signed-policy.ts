@@ -1,6 +1,6 @@
 import { canonicalDigest } from '../../../schemas/canonical.ts';
 import type { UsedJtis } from '../activity/used-jti.ts';
-import { isObject, type JsonObject, type JsonValue } from '../json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
 import type { CurrentPolicy } from '../policy/policy.ts';
 import { signableTexts } from '../policy/signable-texts.ts';
 import type { AgentKey } from './agent-key.ts';

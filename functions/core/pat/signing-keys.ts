@@ -1,8 +1,8 @@
 import { createPublicKey, hash, type KeyObject, verify } from 'node:crypto';
 import type { JWK } from 'jose';
-import { readEnvironment, splitList } from '../environment.ts';
-import { keepSuccess } from '../keep-success.ts';
-import { type Kms, openKms, reachKeys } from '../kms.ts';
+import { type Kms, openKms, reachKeys } from '../aws/kms.ts';
+import { readEnvironment, splitList } from '../runtime/environment.ts';
+import { keepSuccess } from '../runtime/keep-success.ts';
 import { signatureFromDer } from './ecdsa.ts';
 import { thumbprintOf } from './thumbprint.ts';
 

@@ -1,5 +1,5 @@
 import type { Duty } from '../../../schemas/policy.ts';
-import { isObject } from '../json.ts';
+import { isObject } from '../json/json.ts';
 import { termOf } from './constraints.ts';
 import { toSeconds } from './duration.ts';
 import { isCurrency, minorDigits, toMinorUnits } from './money.ts';

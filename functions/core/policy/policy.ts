@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { type Billing, billing as billingSchema } from '../../../schemas/pat.ts';
-import { readEnvironment } from '../environment.ts';
-import { describeCause, log } from '../log.ts';
+import { readEnvironment } from '../runtime/environment.ts';
+import { describeCause, log } from '../runtime/log.ts';
 import { type CompiledPolicy, compilePolicy, compileRules } from './compile.ts';
 import type { JudgedAgent } from './conditions.ts';
 import { loadPolicyTemplate, type PublishedPolicy, perAddress, publish } from './published-policy.ts';

@@ -1,5 +1,5 @@
 import type { Issue } from '../../../schemas/errors.ts';
-import { pointer } from '../json.ts';
+import { pointer } from '../json/json.ts';
 
 /** A position in a policy, with the list that collects its issues. */
 export class Position {

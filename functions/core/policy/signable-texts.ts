@@ -1,5 +1,5 @@
 import { canonicalText } from '../../../schemas/canonical.ts';
-import { isObject } from '../json.ts';
+import { isObject } from '../json/json.ts';
 
 /** Python's spelling of a number from our JSON: fractions below 0.0001 have an exponent of at least two digits. */
 function pythonNumber(value: number): string {

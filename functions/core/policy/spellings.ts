@@ -1,7 +1,7 @@
 import type { Issue } from '../../../schemas/errors.ts';
 import { toDouble, toNumeric } from '../../../schemas/number.ts';
 import { odrlContext, placeholder } from '../../../schemas/policy.ts';
-import { isObject } from '../json.ts';
+import { isObject } from '../json/json.ts';
 import { Position } from './position.ts';
 
 type Members = Record<string, unknown>;

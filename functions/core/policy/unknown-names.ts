@@ -1,6 +1,6 @@
 import type { Issue } from '../../../schemas/errors.ts';
 import { foldName, foldTag } from '../../../schemas/text.ts';
-import { editDistance } from '../edit-distance.ts';
+import { editDistance } from '../runtime/edit-distance.ts';
 import { concerns, type JudgedIntent } from './conditions.ts';
 import { namesIntent } from './judge.ts';
 import type { Rule } from './reading.ts';

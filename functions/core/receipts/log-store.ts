@@ -1,8 +1,8 @@
 import { buffer } from 'node:stream/consumers';
-import type { AwsAccess } from '../aws-client.ts';
-import { openBucket } from '../bucket.ts';
-import { readEnvironment } from '../environment.ts';
-import { openKms } from '../kms.ts';
+import type { AwsAccess } from '../aws/aws-client.ts';
+import { openBucket } from '../aws/bucket.ts';
+import { openKms } from '../aws/kms.ts';
+import { readEnvironment } from '../runtime/environment.ts';
 import { type EvidenceKey, openEvidenceKey, originOf } from './evidence-keys.ts';
 import { verifierKey } from './note.ts';
 

@@ -1,7 +1,7 @@
-import { ApiError } from '../api-error.ts';
+import { ApiError } from '../runtime/api-error.ts';
+import { isUlid } from '../runtime/ulid.ts';
 import { keys } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
-import { isUlid } from '../ulid.ts';
 import type { ReceiptLog } from './log-store.ts';
 import { inclusionNote } from './note.ts';
 import type { HeadItem, LoggedItem } from './sequencer.ts';

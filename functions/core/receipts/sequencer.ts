@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
-import { runInBatches } from '../batches.ts';
-import { log } from '../log.ts';
+import { runInBatches } from '../runtime/batches.ts';
+import { log } from '../runtime/log.ts';
+import { timeOfUlid } from '../runtime/ulid.ts';
 import { type Key, keys, newReceiptPartitions } from '../table/keys.ts';
 import { beginRun, type Run, RunOvertaken } from '../table/leases.ts';
 import { getMany, writeMany } from '../table/pages.ts';
 import type { Item, Table } from '../table/table.ts';
-import { timeOfUlid } from '../ulid.ts';
 import { type NewReceiptItem, spellEntry } from './entries.ts';
 import type { EvidenceKey } from './evidence-keys.ts';
 import type { ReceiptLog } from './log-store.ts';

@@ -1,14 +1,14 @@
 import type { LogEntry, LoggedChange } from '../../../schemas/changes.ts';
 import type { Admin } from '../admin/admin.ts';
 import { operator } from '../admin/admin.ts';
-import { ApiError } from '../api-error.ts';
-import { readEnvironment } from '../environment.ts';
-import { log } from '../log.ts';
-import { pack } from '../pack.ts';
+import { pack } from '../json/pack.ts';
+import { ApiError } from '../runtime/api-error.ts';
+import { readEnvironment } from '../runtime/environment.ts';
+import { log } from '../runtime/log.ts';
+import { newUlid } from '../runtime/ulid.ts';
 import { type Key, keys } from '../table/keys.ts';
 import { persist } from '../table/retry.ts';
 import type { Item, Table, Write } from '../table/table.ts';
-import { newUlid } from '../ulid.ts';
 import { defaultRetentionDays, digestOf, type Head, openLog, type RecordVersions, toHead } from './log.ts';
 
 export interface Planned<T> {

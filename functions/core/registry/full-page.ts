@@ -1,5 +1,5 @@
 import { type FullIntent, toFullIntent } from '../../../schemas/intent.ts';
-import { batchesOf } from '../batches.ts';
+import { batchesOf } from '../runtime/batches.ts';
 import type { LiveIntents } from './live-intents.ts';
 import type { ServiceRecord } from './records.ts';
 

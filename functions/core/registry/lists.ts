@@ -1,6 +1,6 @@
 import type { IntentInput, IntentOfList } from '../../../schemas/intent.ts';
-import { ApiError } from '../api-error.ts';
-import { batchesOf } from '../batches.ts';
+import { ApiError } from '../runtime/api-error.ts';
+import { batchesOf } from '../runtime/batches.ts';
 import { type Key, keys, partitions } from '../table/keys.ts';
 import { firstOf, pagesOf } from '../table/pages.ts';
 import type { Item, Table, Write } from '../table/table.ts';

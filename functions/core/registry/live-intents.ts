@@ -1,7 +1,7 @@
 import QuickLRU from 'quick-lru';
 import { digestIntent, isIntentDigest } from '../../../schemas/intent-digest.ts';
 import { compareVersions, isIntentUid, splitIntentUid } from '../../../schemas/intent-uid.ts';
-import { type ApiError, invalidParameter } from '../api-error.ts';
+import { type ApiError, invalidParameter } from '../runtime/api-error.ts';
 import { type Key, keys } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 import { type IntentItem, type ServiceItem, toIntentRecord, toServiceRecord } from './items.ts';

@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import { canonicalDigest } from '../../../schemas/canonical.ts';
 import type { LogEntry, LoggedChange, recordVersions } from '../../../schemas/changes.ts';
-import { unpack } from '../pack.ts';
+import { unpack } from '../json/pack.ts';
 import { keys, partitions } from '../table/keys.ts';
 import { pagesOf } from '../table/pages.ts';
 import type { Item, Table } from '../table/table.ts';

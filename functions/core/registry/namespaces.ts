@@ -1,4 +1,4 @@
-import { ApiError } from '../api-error.ts';
+import { ApiError } from '../runtime/api-error.ts';
 import type { Condition } from '../table/expression.ts';
 import { type Key, keys } from '../table/keys.ts';
 import type { Item, Write } from '../table/table.ts';

@@ -1,5 +1,5 @@
 import { changedMembers, isIntentDigest } from '../../../schemas/intent-digest.ts';
-import { ApiError } from '../api-error.ts';
+import { ApiError } from '../runtime/api-error.ts';
 
 export const noSuchService = () =>
   new ApiError('NOT_FOUND', 'No service has this service_id. Register it with POST /api/services, or check the id.');

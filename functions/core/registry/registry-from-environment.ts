@@ -1,4 +1,4 @@
-import { readEnvironment } from '../environment.ts';
+import { readEnvironment } from '../runtime/environment.ts';
 import { tableFromEnvironment } from '../table/table.ts';
 import { changeLogFromEnvironment } from './change-log.ts';
 import { openIntents } from './intents.ts';

@@ -1,5 +1,5 @@
 import { compareVersions, splitIntentUid } from '../../../schemas/intent-uid.ts';
-import { ApiError } from '../api-error.ts';
+import { ApiError } from '../runtime/api-error.ts';
 import type { LiveIntent, LiveIntents } from './live-intents.ts';
 import { noSuchIntent } from './refusals.ts';
 

@@ -1,8 +1,8 @@
 import type { ErrorCode, Issue } from '../../../schemas/errors.ts';
 import type { Intent } from '../../../schemas/intent.ts';
-import { ApiError, type ApiErrorOptions } from '../api-error.ts';
-import type { JsonObject } from '../json.ts';
+import type { JsonObject } from '../json/json.ts';
 import { checkOutput } from '../parameters/compile.ts';
+import { ApiError, type ApiErrorOptions } from '../runtime/api-error.ts';
 import type { UpstreamAnswer } from './call.ts';
 import { type Content, readContent, redact, toBody } from './content.ts';
 import type { UnusableBody } from './content-coding.ts';

@@ -4,7 +4,7 @@ import type { IntentEndpoint } from '../../../schemas/intent.ts';
 import { chosenMediaType } from '../../../schemas/media-type.ts';
 import { isNumeric } from '../../../schemas/number.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
-import { isObject, pointer } from '../json.ts';
+import { isObject, pointer } from '../json/json.ts';
 import { isFormType, isJsonType, isMultipartType } from './endpoint.ts';
 import { encode, fieldsOf, type Member, type NameValuePair, partsOf, write } from './fields.ts';
 import { findFileNameProblem } from './file-name.ts';

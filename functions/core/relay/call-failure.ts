@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../../../schemas/errors.ts';
-import { ApiError, type Fault } from '../api-error.ts';
+import { ApiError, type Fault } from '../runtime/api-error.ts';
 import type { UnusableBody } from './content-coding.ts';
 import { DialError, type DialFailure } from './dial.ts';
 

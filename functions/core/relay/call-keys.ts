@@ -1,8 +1,8 @@
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { canonicalDigest } from '../../../schemas/canonical.ts';
-import { readEnvironment } from '../environment.ts';
-import { keepSuccess } from '../keep-success.ts';
-import { type Kms, openKms, reachKeys } from '../kms.ts';
+import { type Kms, openKms, reachKeys } from '../aws/kms.ts';
+import { readEnvironment } from '../runtime/environment.ts';
+import { keepSuccess } from '../runtime/keep-success.ts';
 
 /** An Ed25519 key that signs calls. */
 export interface CallKey {

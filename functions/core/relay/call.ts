@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Credential, type Credentials, type CredentialValues, credentialsFromEnvironment } from '../credentials/credentials.ts';
-import { bounded, currentSignal } from '../invocation.ts';
+import { bounded, currentSignal } from '../runtime/invocation.ts';
 import { type Breaker, openBreaker } from './breaker.ts';
 import { CallFailed, type CallFailure, describeCallError } from './call-failure.ts';
 import { type CallKey, type CallKeys, callKeysFromEnvironment } from './call-keys.ts';

@@ -1,5 +1,5 @@
 import type { Parameter } from '../../../schemas/parameter.ts';
-import { isObject, type JsonObject, type JsonValue, parseJson } from '../json.ts';
+import { isObject, type JsonObject, type JsonValue, parseJson } from '../json/json.ts';
 import { essenceOf, isJsonContent, isTextType } from './media-type.ts';
 import type { Redactor } from './redact.ts';
 

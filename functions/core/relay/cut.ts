@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue, pointer } from '../json.ts';
+import { isObject, type JsonObject, type JsonValue, pointer } from '../json/json.ts';
 
 export interface Cut {
   /** JSON pointer to the first dropped item or member, or to a cut text */

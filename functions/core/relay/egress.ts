@@ -1,4 +1,4 @@
-import { readEnvironment, splitList } from '../environment.ts';
+import { readEnvironment, splitList } from '../runtime/environment.ts';
 import { classifyAddress, isAddress, isOnLocalNetwork } from './addresses.ts';
 
 export interface Target {

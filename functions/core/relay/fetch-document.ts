@@ -1,5 +1,5 @@
-import { bounded } from '../invocation.ts';
-import { type JsonValue, parseJson } from '../json.ts';
+import { type JsonValue, parseJson } from '../json/json.ts';
+import { bounded } from '../runtime/invocation.ts';
 import { type DialOptions, dial, resolveBySystem } from './dial.ts';
 import { checkOrigin, withOwnHost } from './egress.ts';
 import { isJsonType } from './endpoint.ts';

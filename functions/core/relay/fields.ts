@@ -1,6 +1,6 @@
 import { isNumeric, withoutExponent } from '../../../schemas/number.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
-import { isObject } from '../json.ts';
+import { isObject } from '../json/json.ts';
 import { fileNameOf } from './file-name.ts';
 
 export interface NameValuePair {

@@ -1,6 +1,6 @@
 import { foldHeaderName } from '../../../schemas/header.ts';
 import type { CredentialValues } from '../credentials/credentials.ts';
-import { traceHeaders } from '../trace.ts';
+import { traceHeaders } from '../runtime/trace.ts';
 import type { CallKey } from './call-keys.ts';
 import type { UpstreamCall } from './request.ts';
 import { signCall } from './signature.ts';

@@ -1,7 +1,7 @@
 import { Agent, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
 import { addAbortSignal } from 'node:stream';
-import { allowIdle, closeStale, isStale } from '../idle-connections.ts';
+import { allowIdle, closeStale, isStale } from '../aws/idle-connections.ts';
 import { CallFailed } from './call-failure.ts';
 import { decodeContent, type UnusableBody } from './content-coding.ts';
 import { DialError } from './dial.ts';

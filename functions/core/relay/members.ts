@@ -1,6 +1,6 @@
 import type { Issue } from '../../../schemas/errors.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
-import { isObject, pointer } from '../json.ts';
+import { isObject, pointer } from '../json/json.ts';
 import { fieldsOf } from './fields.ts';
 
 /**

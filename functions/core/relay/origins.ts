@@ -1,6 +1,6 @@
 import type { Issue } from '../../../schemas/errors.ts';
-import { invalidParameter } from '../api-error.ts';
-import { pointer } from '../json.ts';
+import { pointer } from '../json/json.ts';
+import { invalidParameter } from '../runtime/api-error.ts';
 import { checkOrigin, type EgressRules, isLoopbackHost, withOwnHost } from './egress.ts';
 
 const checkOrigins = (origins: readonly string[], rules: EgressRules, baseUrl: string): Issue[] =>

@@ -1,5 +1,5 @@
 import type { Intent } from '../../../schemas/intent.ts';
-import { isObject, type JsonObject, type JsonValue, pointer } from '../json.ts';
+import { isObject, type JsonObject, type JsonValue, pointer } from '../json/json.ts';
 import type { Content } from './content.ts';
 import { type Cut, cutAnswer } from './cut.ts';
 import { isEmpty } from './fields.ts';

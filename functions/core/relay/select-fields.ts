@@ -1,6 +1,6 @@
 import type { Intent } from '../../../schemas/intent.ts';
-import type { ApiError } from '../api-error.ts';
-import { isObject, type JsonValue } from '../json.ts';
+import { isObject, type JsonValue } from '../json/json.ts';
+import type { ApiError } from '../runtime/api-error.ts';
 
 const segmentsOf = (pointer: string): string[] =>
   pointer

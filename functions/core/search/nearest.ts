@@ -1,16 +1,16 @@
 import { setTimeout } from 'node:timers/promises';
 import * as z from 'zod';
 import { splitIntentUid } from '../../../schemas/intent-uid.ts';
-import { ApiError } from '../api-error.ts';
-import { editDistance } from '../edit-distance.ts';
-import { readEnvironment } from '../environment.ts';
 import { forwardToFunction } from '../http/forward-to-function.ts';
 import { innerRequest } from '../http/inner-request.ts';
 import type { ApiRequest } from '../http/request.ts';
 import type { Action } from '../http/serve.ts';
-import type { JsonObject } from '../json.ts';
+import type { JsonObject } from '../json/json.ts';
 import type { FindPolicy } from '../policy/policy.ts';
 import { isPermitted, isProhibited } from '../policy/scope.ts';
+import { ApiError } from '../runtime/api-error.ts';
+import { editDistance } from '../runtime/edit-distance.ts';
+import { readEnvironment } from '../runtime/environment.ts';
 import { questionWords } from './query.ts';
 import { wordsOf } from './text.ts';
 

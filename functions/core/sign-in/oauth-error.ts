@@ -1,7 +1,7 @@
 import type { Issue } from '../../../schemas/errors.ts';
-import { ApiError } from '../api-error.ts';
 import type { ApiResponse } from '../http/response.ts';
 import type { Action } from '../http/serve.ts';
+import { ApiError } from '../runtime/api-error.ts';
 
 /**
  * The errors of RFC 6749 sections 4.1.2.1 and 5.2, of RFC 7009 section 2.2.1, of RFC 7591 section 3.2.2, of RFC 8707 and of OpenID Connect Core

@@ -2,9 +2,9 @@ import { createHash, randomBytes } from 'node:crypto';
 import * as z from 'zod';
 import type { Person } from '../activity/sign-ins.ts';
 import { openAccessTokenVerifier } from '../admin/verify-admin.ts';
-import { unavailable } from '../api-error.ts';
-import { readEnvironment } from '../environment.ts';
-import { bounded } from '../invocation.ts';
+import { unavailable } from '../runtime/api-error.ts';
+import { readEnvironment } from '../runtime/environment.ts';
+import { bounded } from '../runtime/invocation.ts';
 import { OAuthError } from './oauth-error.ts';
 
 /** State of a sign-in while the person is at the user pool. */

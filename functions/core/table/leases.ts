@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { describeCause, log } from '../log.ts';
+import { describeCause, log } from '../runtime/log.ts';
 import type { Key } from './keys.ts';
 import type { Item, Table } from './table.ts';
 

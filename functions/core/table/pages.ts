@@ -1,4 +1,4 @@
-import { batchesOf, runInBatches } from '../batches.ts';
+import { batchesOf, runInBatches } from '../runtime/batches.ts';
 import type { Key } from './keys.ts';
 import type { BatchedWrite, Item, Query, Table } from './table.ts';
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { TransactionCanceledException } from '@aws-sdk/client-dynamodb';
-import { type ApiError, unavailable } from '../api-error.ts';
-import { bounded, currentSignal } from '../invocation.ts';
+import { type ApiError, unavailable } from '../runtime/api-error.ts';
+import { bounded, currentSignal } from '../runtime/invocation.ts';
 
 /** How long writes that conflict with a transaction are retried, in milliseconds. */
 const conflictMs = 5_000;

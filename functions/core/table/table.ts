@@ -16,9 +16,9 @@ import {
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb';
 import { HttpResponse } from '@smithy/core/protocols';
-import { unavailable } from '../api-error.ts';
-import { awsClientSettings } from '../aws-client.ts';
-import { readEnvironment } from '../environment.ts';
+import { awsClientSettings } from '../aws/aws-client.ts';
+import { unavailable } from '../runtime/api-error.ts';
+import { readEnvironment } from '../runtime/environment.ts';
 import { type Conditional, compileConditions, compileUpdate, type Update } from './expression.ts';
 import { type Key, type TableName, tableOf } from './keys.ts';
 import { backOff, type Pause, reachWithin, retryConflicts } from './retry.ts';

@@ -3,7 +3,7 @@ import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, test } from '@jest/globals';
 import { localCredentials } from '../../../bin/local/functions.ts';
 import { region } from '../../../bin/local/json-service.ts';
-import { variables } from '../../../functions/core/environment.ts';
+import { variables } from '../../../functions/core/runtime/environment.ts';
 import { keys } from '../../../functions/core/table/keys.ts';
 import { type Api, openApi } from '../../../registry/api.ts';
 import { applyChanges } from '../../../registry/apply.ts';

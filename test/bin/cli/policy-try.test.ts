@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { newUlid } from '../../../functions/core/ulid.ts';
+import { newUlid } from '../../../functions/core/runtime/ulid.ts';
 import { makeFolder } from '../../support/folder.ts';
 import { openCommandLine } from './command-line.ts';
 

@@ -6,7 +6,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient, GetCommand, PutCommand, ScanCommand, TransactWriteCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
 import { createTables, startDynamo } from '../../../bin/local/table.ts';
-import { awsClientSettings } from '../../../functions/core/aws-client.ts';
+import { awsClientSettings } from '../../../functions/core/aws/aws-client.ts';
 import { makeFolder } from '../../support/folder.ts';
 import { seededRandom } from '../../support/random.ts';
 import { startTable } from '../../support/table.ts';

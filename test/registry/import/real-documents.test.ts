@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { ApiError } from '../../../functions/core/api-error.ts';
+import { ApiError } from '../../../functions/core/runtime/api-error.ts';
 import { loadFile } from '../../../registry/import/load-document.ts';
 import { canonicalText } from '../../../schemas/canonical.ts';
 import type { IntentInput } from '../../../schemas/intent.ts';

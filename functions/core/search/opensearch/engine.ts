@@ -1,11 +1,11 @@
 import * as z from 'zod';
 import { toIntentDetails } from '../../../../schemas/intent.ts';
 import type { SearchQuery } from '../../../../schemas/search.ts';
-import { unavailable } from '../../api-error.ts';
-import type { AwsAccess } from '../../aws-client.ts';
-import { bounded } from '../../invocation.ts';
+import type { AwsAccess } from '../../aws/aws-client.ts';
+import { openSignedRequests } from '../../aws/signed-request.ts';
 import type { IntentRecord } from '../../registry/records.ts';
-import { openSignedRequests } from '../../signed-request.ts';
+import { unavailable } from '../../runtime/api-error.ts';
+import { bounded } from '../../runtime/invocation.ts';
 import type { Hit, SearchResult } from '../search-engine.ts';
 import { type Entry, indexDefinition, indexName, toBulkBodies } from './documents.ts';
 import { toSearchRequest } from './search-request.ts';

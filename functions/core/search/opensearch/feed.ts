@@ -1,5 +1,5 @@
-import { batchesOf } from '../../batches.ts';
 import type { IntentRecord, RecordName, ServiceRecord } from '../../registry/records.ts';
+import { batchesOf } from '../../runtime/batches.ts';
 import { followLog, LogMismatch, type LogPage, type RegistrySource } from '../registry-source.ts';
 import { type Entry, toOpenSearchDocument } from './documents.ts';
 import type { OpenSearchEngine } from './engine.ts';

@@ -1,6 +1,6 @@
 import type { SearchQuery } from '../../../../schemas/search.ts';
 import { foldTag } from '../../../../schemas/text.ts';
-import { invalidParameter } from '../../api-error.ts';
+import { invalidParameter } from '../../runtime/api-error.ts';
 import { listedTags, questionWords } from '../query.ts';
 import { nameKey, tokenize } from '../text.ts';
 

@@ -1,6 +1,6 @@
-import { batchesOf } from '../../batches.ts';
-import { beyondInvocation } from '../../invocation.ts';
 import type { RecordName } from '../../registry/records.ts';
+import { batchesOf } from '../../runtime/batches.ts';
+import { beyondInvocation } from '../../runtime/invocation.ts';
 import { followLog, type LogPosition, pageChanges, type RegistrySource } from '../registry-source.ts';
 import type { SearchIndex } from './search-index.ts';
 

@@ -4,9 +4,9 @@ import { stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import * as z from 'zod';
-import type { AwsAccess } from '../../aws-client.ts';
-import { openBucket } from '../../bucket.ts';
-import { readEnvironment } from '../../environment.ts';
+import type { AwsAccess } from '../../aws/aws-client.ts';
+import { openBucket } from '../../aws/bucket.ts';
+import { readEnvironment } from '../../runtime/environment.ts';
 import { followLog, LogMismatch, type LogPosition, type RegistrySource } from '../registry-source.ts';
 import { indexFormat } from './search-index.ts';
 

@@ -2,8 +2,8 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { digestHolder, listQueue, maxOfPart, type Queue } from '../../../../functions/core/execution/call-queue.ts';
 import { type DeferredContent, openDeferredCalls } from '../../../../functions/core/execution/deferred-call-store.ts';
 import { voidBecause } from '../../../../functions/core/execution/void-check.ts';
+import { newUlid } from '../../../../functions/core/runtime/ulid.ts';
 import { keys } from '../../../../functions/core/table/keys.ts';
-import { newUlid } from '../../../../functions/core/ulid.ts';
 import type { PatClaims } from '../../../../schemas/pat.ts';
 import { type MemoryTable, openMemoryTable } from '../../../world/memory-table.ts';
 

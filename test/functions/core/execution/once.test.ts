@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
-import { ApiError } from '../../../../functions/core/api-error.ts';
 import { type IdempotentCalls, openIdempotentCalls } from '../../../../functions/core/execution/idempotent-call-store.ts';
 import { type Attempted, once } from '../../../../functions/core/execution/once.ts';
 import { ok } from '../../../../functions/core/http/response.ts';
+import { ApiError } from '../../../../functions/core/runtime/api-error.ts';
 import { openMemoryTable } from '../../../world/memory-table.ts';
 
 const startMs = Date.UTC(2030, 0, 1);

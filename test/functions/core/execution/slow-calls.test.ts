@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { unavailable } from '../../../../functions/core/api-error.ts';
 import { boundOf, openSlowCalls, type SlowCalls, type SlowCallsItem } from '../../../../functions/core/execution/slow-calls.ts';
+import { unavailable } from '../../../../functions/core/runtime/api-error.ts';
 import type { Table } from '../../../../functions/core/table/table.ts';
 import { openMemoryTable } from '../../../world/memory-table.ts';
 

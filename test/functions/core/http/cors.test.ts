@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Context } from 'aws-lambda';
-import { ApiError } from '../../../../functions/core/api-error.ts';
 import { ok } from '../../../../functions/core/http/response.ts';
 import { type Action, serve } from '../../../../functions/core/http/serve.ts';
+import { ApiError } from '../../../../functions/core/runtime/api-error.ts';
 import { responseHeaders } from '../../../../lib/openapi/headers.ts';
 import { eventOf } from '../../../support/invoke.ts';
 

@@ -2,11 +2,11 @@ import { afterAll, expect, test } from '@jest/globals';
 import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
 import * as z from 'zod';
 import { startInvocations } from '../../../../bin/local/invocations.ts';
-import { ApiError } from '../../../../functions/core/api-error.ts';
 import { forwardToFunction } from '../../../../functions/core/http/forward-to-function.ts';
 import { innerRequest } from '../../../../functions/core/http/inner-request.ts';
 import { type ApiResponse, ok } from '../../../../functions/core/http/response.ts';
 import { type Action, serve } from '../../../../functions/core/http/serve.ts';
+import { ApiError } from '../../../../functions/core/runtime/api-error.ts';
 import { invoke, refusalOf } from '../../../support/invoke.ts';
 
 const refusal = new ApiError('TOO_MANY_REQUESTS', 'Later.', {

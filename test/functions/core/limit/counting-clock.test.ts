@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { openCountingClock } from '../../../../functions/core/limit/counting-clock.ts';
 import { countCalls } from '../../../../functions/core/limit/limit-request.ts';
-import { describeCause } from '../../../../functions/core/log.ts';
+import { describeCause } from '../../../../functions/core/runtime/log.ts';
 import { openTableClock } from '../../../../functions/core/table/table-clock.ts';
 import type { RateLimit } from '../../../../schemas/pat.ts';
 import { type SimulationOptions, startSimulation } from '../../../support/simulation.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
-import { ApiError } from '../../../../functions/core/api-error.ts';
 import { countCalls } from '../../../../functions/core/limit/limit-request.ts';
 import type { RateLimiter } from '../../../../functions/core/limit/rate-limiter.ts';
+import { ApiError } from '../../../../functions/core/runtime/api-error.ts';
 import type { RateLimit } from '../../../../schemas/pat.ts';
 import { startSimulation } from '../../../support/simulation.ts';
 

@@ -1,13 +1,13 @@
 import { afterEach, expect, jest, test } from '@jest/globals';
 import * as z from 'zod';
-import { ApiError, unavailable } from '../../../../functions/core/api-error.ts';
 import { ok } from '../../../../functions/core/http/response.ts';
-import type { JsonValue } from '../../../../functions/core/json.ts';
+import type { JsonValue } from '../../../../functions/core/json/json.ts';
 import { openAnswers } from '../../../../functions/core/mcp/answer.ts';
 import { nextCall } from '../../../../functions/core/mcp/next-call.ts';
 import type { Tool } from '../../../../functions/core/mcp/tool.ts';
 import { inToolTerms } from '../../../../functions/core/mcp/tool-terms.ts';
 import { CallFailed } from '../../../../functions/core/relay/call-failure.ts';
+import { ApiError, unavailable } from '../../../../functions/core/runtime/api-error.ts';
 import { captureLog } from '../../../support/capture-log.ts';
 import { invoke } from '../../../support/invoke.ts';
 

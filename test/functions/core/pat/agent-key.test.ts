@@ -2,8 +2,8 @@ import { ECDH, generateKeyPairSync } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { ED25519_TORSION_SUBGROUP, ed25519 } from '@noble/curves/ed25519.js';
 import fc from 'fast-check';
-import { ApiError, invalidParameter } from '../../../../functions/core/api-error.ts';
 import { readAgentKey } from '../../../../functions/core/pat/agent-key.ts';
+import { ApiError, invalidParameter } from '../../../../functions/core/runtime/api-error.ts';
 import { keyForms, kinds, makeAgent } from '../../../support/agents.ts';
 
 const read = async (text: string) => readAgentKey(text, (problem) => invalidParameter([{ path: '/agent_public_key', problem }]));

@@ -1,6 +1,6 @@
 import { expect, jest, test } from '@jest/globals';
-import { unavailable } from '../../../../functions/core/api-error.ts';
 import { openBoundReads } from '../../../../functions/core/pat/document-reads.ts';
+import { unavailable } from '../../../../functions/core/runtime/api-error.ts';
 import { openMemoryTable } from '../../../world/memory-table.ts';
 
 const refused = {

@@ -1,12 +1,12 @@
 import { constants, createHmac, generateKeyPairSync, sign } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { ApiError } from '../../../../functions/core/api-error.ts';
 import { readAgentKey } from '../../../../functions/core/pat/agent-key.ts';
 import { invalidSignature } from '../../../../functions/core/pat/refusals.ts';
 import { verifySignedPolicy } from '../../../../functions/core/pat/signed-policy.ts';
 import { openPolicy } from '../../../../functions/core/policy/policy.ts';
 import { signableTexts } from '../../../../functions/core/policy/signable-texts.ts';
+import { ApiError } from '../../../../functions/core/runtime/api-error.ts';
 import { canonicalText } from '../../../../schemas/canonical.ts';
 import { kinds, makeAgent, signDetached, signJws, type TestAgent } from '../../../support/agents.ts';
 

@@ -1,8 +1,8 @@
 import { createHmac, type KeyObject, sign } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import { unavailable } from '../../../../functions/core/api-error.ts';
 import { signatureFromDer } from '../../../../functions/core/pat/ecdsa.ts';
 import { openPatVerifier } from '../../../../functions/core/pat/verify.ts';
+import { unavailable } from '../../../../functions/core/runtime/api-error.ts';
 import type { PatClaims } from '../../../../schemas/pat.ts';
 import { makeAgent, signJws } from '../../../support/agents.ts';
 import { judgePat } from '../../../support/second-verifier.ts';

@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
-import { ApiError } from '../../../../functions/core/api-error.ts';
 import { mapAnswer, refuseMismatch } from '../../../../functions/core/relay/answer.ts';
 import type { UpstreamAnswer } from '../../../../functions/core/relay/call.ts';
 import type { UnusableBody } from '../../../../functions/core/relay/content-coding.ts';
 import { openRedactor } from '../../../../functions/core/relay/redact.ts';
 import { narrowRefusal } from '../../../../functions/core/relay/select-fields.ts';
+import { ApiError } from '../../../../functions/core/runtime/api-error.ts';
 import { type ErrorCode, errorTable } from '../../../../schemas/errors.ts';
 import type { Intent } from '../../../../schemas/intent.ts';
 import type { Parameter } from '../../../../schemas/parameter.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { JsonObject, JsonValue } from '../../../../functions/core/json.ts';
+import type { JsonObject, JsonValue } from '../../../../functions/core/json/json.ts';
 import { cutAnswer } from '../../../../functions/core/relay/cut.ts';
 import { parseExact } from '../../../../schemas/number.ts';
 

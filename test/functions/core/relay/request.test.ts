@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { ApiError } from '../../../../functions/core/api-error.ts';
 import { buildRequest, type UpstreamRequest } from '../../../../functions/core/relay/request.ts';
+import { ApiError } from '../../../../functions/core/runtime/api-error.ts';
 import type { IntentEndpoint } from '../../../../schemas/intent.ts';
 import { parseExact } from '../../../../schemas/number.ts';
 import type { Parameter } from '../../../../schemas/parameter.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { JsonValue } from '../../../../functions/core/json.ts';
+import type { JsonValue } from '../../../../functions/core/json/json.ts';
 import { selectAllowed, selectFields } from '../../../../functions/core/relay/select-fields.ts';
 
 const answer: JsonValue = {

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { ApiError } from '../../../../functions/core/api-error.ts';
 import type { Action } from '../../../../functions/core/http/serve.ts';
 import { openPolicy } from '../../../../functions/core/policy/policy.ts';
 import { loadPolicyTemplate } from '../../../../functions/core/policy/published-policy.ts';
@@ -7,6 +6,7 @@ import { parsePolicyTemplate } from '../../../../functions/core/policy/template.
 import { openIntents } from '../../../../functions/core/registry/intents.ts';
 import { openRegistry } from '../../../../functions/core/registry/registry.ts';
 import { openServices } from '../../../../functions/core/registry/services.ts';
+import { ApiError } from '../../../../functions/core/runtime/api-error.ts';
 import { withNearest } from '../../../../functions/core/search/nearest.ts';
 import { openSqliteEngine } from '../../../../functions/core/search/sqlite/engine.ts';
 import { createAction as createGetIntent } from '../../../../functions/get-intent.ts';

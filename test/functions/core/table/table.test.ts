@@ -1,7 +1,7 @@
 import { ConditionalCheckFailedException, DynamoDBClient, TransactionCanceledException } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { expect, jest, test } from '@jest/globals';
-import { withinInvocation } from '../../../../functions/core/invocation.ts';
+import { withinInvocation } from '../../../../functions/core/runtime/invocation.ts';
 import { keys } from '../../../../functions/core/table/keys.ts';
 import { openTable, type Table, type Write } from '../../../../functions/core/table/table.ts';
 

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { log } from '../../../../../functions/core/log.ts';
 import { openIntents } from '../../../../../functions/core/registry/intents.ts';
 import { openRegistry } from '../../../../../functions/core/registry/registry.ts';
 import { openServices } from '../../../../../functions/core/registry/services.ts';
+import { log } from '../../../../../functions/core/runtime/log.ts';
 import type { OpenSearchDocument } from '../../../../../functions/core/search/opensearch/documents.ts';
 import { type FeedParts, openFeed } from '../../../../../functions/core/search/opensearch/feed.ts';
 import { keys } from '../../../../../functions/core/table/keys.ts';

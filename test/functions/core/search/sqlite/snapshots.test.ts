@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { startS3 } from '../../../../../bin/local/s3.ts';
-import { unavailable } from '../../../../../functions/core/api-error.ts';
-import { log } from '../../../../../functions/core/log.ts';
 import { openIntents } from '../../../../../functions/core/registry/intents.ts';
 import { openRegistry } from '../../../../../functions/core/registry/registry.ts';
 import { openServices } from '../../../../../functions/core/registry/services.ts';
+import { unavailable } from '../../../../../functions/core/runtime/api-error.ts';
+import { log } from '../../../../../functions/core/runtime/log.ts';
 import type { RegistrySource } from '../../../../../functions/core/search/registry-source.ts';
 import { openSqliteEngine } from '../../../../../functions/core/search/sqlite/engine.ts';
 import {

@@ -4,8 +4,8 @@ import { createServer } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, expect, jest, test } from '@jest/globals';
-import { close, listen } from '../../../bin/local/http.ts';
-import { anyAnswer, keepingClients } from '../../support/keeping-clients.ts';
+import { close, listen } from '../../../../bin/local/http.ts';
+import { anyAnswer, keepingClients } from '../../../support/keeping-clients.ts';
 
 const opened: (() => unknown)[] = [];
 afterEach(() => {

@@ -1,8 +1,8 @@
 import type * as z from 'zod';
 import { config } from 'zod/v4/core';
-import type { Issue } from '../../schemas/errors.ts';
-import { isRawNumber, parseExact, type RawNumber, survivesRoundTrip, toDouble } from '../../schemas/number.ts';
-import { invalidParameter } from './api-error.ts';
+import type { Issue } from '../../../schemas/errors.ts';
+import { isRawNumber, parseExact, type RawNumber, survivesRoundTrip, toDouble } from '../../../schemas/number.ts';
+import { invalidParameter } from '../runtime/api-error.ts';
 import { describeJsonError } from './json-error.ts';
 import { zodMessage } from './zod-message.ts';
 

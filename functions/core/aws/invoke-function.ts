@@ -1,6 +1,6 @@
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
+import { readEnvironment } from '../runtime/environment.ts';
 import { awsClientSettings } from './aws-client.ts';
-import { readEnvironment } from './environment.ts';
 
 /**
  * Returns a function that invokes another function of this gate, once.

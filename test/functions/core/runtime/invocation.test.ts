@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
-import { beyondInvocation, bounded, currentSignal, withinInvocation } from '../../../functions/core/invocation.ts';
-import { oneAtATime } from '../../../functions/core/search/sqlite/index-sync.ts';
+import { beyondInvocation, bounded, currentSignal, withinInvocation } from '../../../../functions/core/runtime/invocation.ts';
+import { oneAtATime } from '../../../../functions/core/search/sqlite/index-sync.ts';
 
 const whenAborted = (signal: AbortSignal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve(signal.reason.name)));
 

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { DeleteObjectCommand, GetObjectCommand, NoSuchKey, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { currentSignal } from '../runtime/invocation.ts';
 import { type AwsAccess, awsClientSettings } from './aws-client.ts';
-import { currentSignal } from './invocation.ts';
 
 /**
  * Opens the objects under one key prefix of an S3 bucket. A connection is closed after 5 silent seconds; a large object may take longer in total.

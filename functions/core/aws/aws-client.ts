@@ -1,8 +1,8 @@
 import type { HttpRequest } from '@smithy/core/protocols';
 import { ConfiguredRetryStrategy } from '@smithy/core/retry';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
+import { currentSignal } from '../runtime/invocation.ts';
 import { closeStale, openAwsAgents } from './idle-connections.ts';
-import { currentSignal } from './invocation.ts';
 
 /** How to reach an AWS service; by default, as the function's environment says. */
 export interface AwsAccess {
@@ -14,7 +14,7 @@ export interface AwsAccess {
 const connectionTimeout = 500;
 
 /**
- * The SDK's handler of requests. It closes stale connections first, and ends each request with its step (see {@link ./invocation.ts}).
+ * The SDK's handler of requests. It closes stale connections first, and ends each request with its step (see {@link ../runtime/invocation.ts}).
  * A request fails if its connection is silent for `silenceMs`, also within its answer.
  */
 export class StepHandler extends NodeHttpHandler {

@@ -2,9 +2,9 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ConditionalCheckFailedException, DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { close, listen } from '../../../bin/local/http.ts';
-import { awsClientSettings } from '../../../functions/core/aws-client.ts';
-import { bounded, withinInvocation } from '../../../functions/core/invocation.ts';
+import { close, listen } from '../../../../bin/local/http.ts';
+import { awsClientSettings } from '../../../../functions/core/aws/aws-client.ts';
+import { bounded, withinInvocation } from '../../../../functions/core/runtime/invocation.ts';
 
 let server: Server;
 const asked: string[] = [];

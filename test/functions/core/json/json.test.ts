@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import * as z from 'zod';
-import { ApiError } from '../../../functions/core/api-error.ts';
-import { parse, parseJson, pointer } from '../../../functions/core/json.ts';
+import { parse, parseJson, pointer } from '../../../../functions/core/json/json.ts';
+import { ApiError } from '../../../../functions/core/runtime/api-error.ts';
 
 const duplicate = 'must not contain two members with the same name in one object';
 const range = 'must not contain a number beyond the range of IEEE 754 double precision';

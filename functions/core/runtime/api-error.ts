@@ -1,4 +1,4 @@
-import { type ErrorCode, errorTable, type Issue } from '../../schemas/errors.ts';
+import { type ErrorCode, errorTable, type Issue } from '../../../schemas/errors.ts';
 
 export interface ApiErrorOptions {
   /** for a code that allows several (413 for INVALID_PARAMETER, 422 for INTENT_EXECUTION_FAILED) */

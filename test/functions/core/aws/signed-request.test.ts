@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { afterEach, expect, jest, test } from '@jest/globals';
-import { openRequestSigner } from '../../../functions/core/signed-request.ts';
+import { openRequestSigner } from '../../../../functions/core/aws/signed-request.ts';
 
 afterEach(() => {
   jest.restoreAllMocks();

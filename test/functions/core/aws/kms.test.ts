@@ -1,9 +1,9 @@
 import { createHash, createPublicKey, verify } from 'node:crypto';
 import { afterEach, expect, test } from '@jest/globals';
-import type { WireAnswer } from '../../../bin/local/json-service.ts';
-import { type RunningKms, startKms } from '../../../bin/local/kms.ts';
-import { bounded } from '../../../functions/core/invocation.ts';
-import { openKms } from '../../../functions/core/kms.ts';
+import type { WireAnswer } from '../../../../bin/local/json-service.ts';
+import { type RunningKms, startKms } from '../../../../bin/local/kms.ts';
+import { openKms } from '../../../../functions/core/aws/kms.ts';
+import { bounded } from '../../../../functions/core/runtime/invocation.ts';
 
 const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
 const digest = Buffer.alloc(32, 7);

@@ -2,9 +2,9 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { close, listen } from '../../../bin/local/http.ts';
-import { openBucket } from '../../../functions/core/bucket.ts';
-import { bounded, withinInvocation } from '../../../functions/core/invocation.ts';
+import { close, listen } from '../../../../bin/local/http.ts';
+import { openBucket } from '../../../../functions/core/aws/bucket.ts';
+import { bounded, withinInvocation } from '../../../../functions/core/runtime/invocation.ts';
 
 let server: Server;
 let requests = 0;

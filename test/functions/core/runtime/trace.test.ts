@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { continueTrace, currentTrace, readTrace, traceHeaders, withinTrace } from '../../../functions/core/trace.ts';
+import { continueTrace, currentTrace, readTrace, traceHeaders, withinTrace } from '../../../../functions/core/runtime/trace.ts';
 
 const traceId = '0af7651916cd43dd8448eb211c80319c';
 const parentId = 'b7ad6b7169203331';

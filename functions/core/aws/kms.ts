@@ -1,7 +1,7 @@
 import { GenerateMacCommand, GetPublicKeyCommand, KMSClient, SignCommand, type SignCommandInput } from '@aws-sdk/client-kms';
-import { unavailable } from './api-error.ts';
+import { unavailable } from '../runtime/api-error.ts';
+import { bounded } from '../runtime/invocation.ts';
 import { type AwsAccess, awsClientSettings } from './aws-client.ts';
-import { bounded } from './invocation.ts';
 
 /** Timeout of one operation with all its attempts, in milliseconds. */
 const operationTimeoutMs = 2_500;

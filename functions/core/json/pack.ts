@@ -1,5 +1,5 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { parseExact } from '../../schemas/number.ts';
+import { parseExact } from '../../../schemas/number.ts';
 
 /** A value as gzipped JSON, in which numbers keep every digit. */
 export const pack = async (value: unknown): Promise<Uint8Array> => gzipSync(JSON.stringify(value));
