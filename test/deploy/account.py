@@ -54,6 +54,8 @@ def listing():
         "rules": names("events", "list_rules", "Rules", "Name"),
         "secrets": names("secretsmanager", "list_secrets", "SecretList", "Name"),
         "roles": names("iam", "list_roles", "Roles", "RoleName"),
+        "security_groups": names("ec2", "describe_security_groups", "SecurityGroups", "GroupId"),
+        "interfaces": names("ec2", "describe_network_interfaces", "NetworkInterfaces", "NetworkInterfaceId"),
     }
 
 

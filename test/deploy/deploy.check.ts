@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -52,6 +52,7 @@ interface Account {
   functions: Record<string, [arn: string, role: string]>;
   apis: string[];
   buckets: string[];
+  interfaces: string[];
   [kind: string]: unknown;
 }
 
@@ -82,7 +83,7 @@ const shell = (at = region) => ({
 /** Another region, with a stage of its own. */
 const second = { region: 'eu-west-1', stage: 'test' };
 
-/** Settings of that stage which the local stage does not have. The emulator has no CodeDeploy (`gradualDeployment`) and no associations of firewalls. */
+/** Settings of that stage which the local stage does not have. The emulator has no associations of firewalls. */
 const elsewhere = {
   customerManagedKey: 'true',
   machineClient: 'true',
@@ -185,6 +186,33 @@ const getCountry = (bearer: string): Promise<Exchange> =>
     bearer,
     body: { intent_uid: 'world.example:get-country:v1', parameters: { code: 'CH' } },
   });
+
+/**
+ * Asks the same again and again from before a change until it is done.
+ * @returns the different answers
+ */
+async function answersDuring(change: () => Promise<unknown>, ask: () => Promise<string | number>): Promise<(string | number)[]> {
+  const answers = new Set([await ask()]);
+  let isDone = false;
+  const changed = change().finally(() => {
+    isDone = true;
+  });
+  while (!isDone) {
+    answers.add(await ask());
+    await setTimeout(250);
+  }
+  await changed;
+  return [...answers];
+}
+
+/** The logical ids of the stack's resources that reached a state since then, in that order. */
+async function eventsSince(time: Date, state: string): Promise<string[]> {
+  const command = `aws cloudformation describe-stack-events --stack-name ${stack} --output json`;
+  const { StackEvents } = JSON.parse(await follow(command)) as { StackEvents: Record<string, string>[] };
+  return StackEvents.reverse().flatMap(({ Timestamp = '', LogicalResourceId = '', ResourceStatus }) =>
+    ResourceStatus === state && new Date(Timestamp) >= time ? [LogicalResourceId] : [],
+  );
+}
 
 /** The id of the demo's service. */
 async function findService(): Promise<string> {
@@ -425,6 +453,88 @@ describe('a deployment', () => {
     expect(exp - iat).toBe(1_800);
     expect(await getCountry(renewed)).toMatchObject({ status: 200 });
   }, 300_000);
+
+  test('enters a network and leaves it, without a failed call and without leaving anything in it', async () => {
+    agent = await obtainNamedKey('network');
+    pat = await requestPat();
+    const run = async () => (await getCountry(pat)).status;
+    const outside = (await askAccount('list')) as Account;
+    const vpcId = (await follow('aws ec2 create-vpc --cidr-block 10.0.0.0/16 --query Vpc.VpcId --output text')).trim();
+    const createSubnet = `aws ec2 create-subnet --vpc-id ${vpcId} --cidr-block 10.0.1.0/24 --query Subnet.SubnetId --output text`;
+    const subnetId = (await follow(createSubnet)).trim();
+    const prepared = (await askAccount('list')) as Account;
+
+    const entered = new Date();
+    const inside = { vpc: JSON.stringify({ vpcId, subnetIds: [subnetId] }), privateOrigins: 'https://orders.internal' };
+    const served = [200, 429];
+    expect(served).toEqual(expect.arrayContaining(await answersDuring(() => deploy(inside), run)));
+    const created = (await eventsSince(entered, 'CREATE_COMPLETE')).filter((id) => id.startsWith('Network'));
+    expect(created).toEqual([expect.stringMatching(/^NetworkInterfaces/), expect.stringMatching(/^NetworkEgress/)]);
+    expect(((await askAccount('list')) as Account).interfaces).toHaveLength(prepared.interfaces.length + 1);
+
+    const left = new Date();
+    expect(served).toEqual(expect.arrayContaining(await answersDuring(() => deploy(), run)));
+    const deleted = (await eventsSince(left, 'DELETE_COMPLETE')).filter((id) => id.startsWith('Network'));
+    expect(deleted).toEqual([expect.stringMatching(/^NetworkEgress/), expect.stringMatching(/^NetworkInterfaces/)]);
+    expect(await eventsSince(left, 'DELETE_FAILED')).toEqual([]);
+    expect(await askAccount('list')).toEqual(prepared);
+    await follow(`aws ec2 delete-subnet --subnet-id ${subnetId} && aws ec2 delete-vpc --vpc-id ${vpcId}`);
+    expect(await askAccount('list')).toEqual(outside);
+  }, 300_000);
+
+  // The emulator moves all requests to a new version at once, and has no alarm roll it back.
+  test('answers while another stage beside it deploys gradually, changes its policy, and stops deploying gradually', async () => {
+    const policyFile = join(folder, 'other-policy.json');
+    await cp('samples/policies/office-hours.json', policyFile);
+    const deployment = commandOf('Several environments', 'npm run deploy');
+    const deployBeside = async (more: Record<string, string>) => {
+      const options = Object.entries({ ...watched, publicBaseUrl: api(), ...more }).map(([name, value]) => `-c '${name}=${value}'`);
+      await follow(withOptions(deployment, ['--require-approval', 'never', ...options]));
+    };
+    const [before = ''] = ((await askAccount('list')) as Account).apis;
+    await deployBeside({ gradualDeployment: 'true' });
+    const idOf = `aws apigateway get-rest-apis --query "items[?name=='IntentGate-${second.stage}'].id" --output text`;
+    gateway.pointTo((await follow(idOf)).trim());
+
+    agent = await obtainNamedKey('gradual');
+    pat = await requestPat();
+    const accepted = { agent_id: 'nobody', agent_public_key: 'none', signed_policy: 'none' };
+    /** An execution, and MCP's request for a PAT, each of which runs a function behind an alias. */
+    const ask = async () => {
+      const executed = await call('POST', `${api()}/api/intents/execute`, {
+        bearer: pat,
+        body: { intent_uid: 'a.example:b:v1', parameters: {} },
+      });
+      const { text } = await call('POST', `${api()}/mcp`, { body: toolCall('accept_policy', accepted) });
+      return `${executed.status} ${/[A-Z]+_[A-Z_]+/.exec(text)?.[0]}`;
+    };
+    const aliases = async () => {
+      const [name = ''] = Object.keys(((await askAccount('list')) as Account).functions).filter((found) =>
+        found.startsWith(`IntentGate-${second.stage}-executeintentFunction`),
+      );
+      const listed = await follow(`aws lambda list-aliases --function-name ${name} --query 'Aliases[].Name' --output text`);
+      return listed.split(/\s+/).filter(Boolean);
+    };
+    const [[usual, ...none]] = [await aliases()] as [string[]];
+    expect([usual, none]).toEqual([expect.stringMatching(/^live-[0-9a-f]{12}$/), []]);
+    for (const [settings, expected] of [
+      [{ gradualDeployment: 'true', policyFile }, [expect.not.stringMatching(String(usual))]],
+      [{ policyFile }, []],
+      [{ gradualDeployment: 'true' }, [usual]],
+      [{ gradualDeployment: 'true', patLifeSeconds: '1800' }, [usual]],
+    ] as const) {
+      const answers = await answersDuring(() => deployBeside(settings), ask);
+      // 401: the PAT is of another policy
+      expect([settings, answers.filter((answer) => !/^(404|401) INVALID_PARAMETER$/.test(String(answer)))]).toEqual([settings, []]);
+      expect(await aliases()).toEqual(expected);
+      pat = await requestPat();
+      expect(await ask()).toBe('404 INVALID_PARAMETER');
+    }
+    gateway.pointTo(before);
+    await letEmpty(second.stage);
+    await follow(withOptions(commandOf('Removing', 'npx cdk destroy -c'), ['--force']));
+    await rm(outputsFile(second.stage));
+  }, 600_000);
 
   test('stands beside another stage in another region', async () => {
     const deployment = commandOf('Several environments', 'npm run deploy');

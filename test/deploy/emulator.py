@@ -1,7 +1,8 @@
 """Starts the emulator of AWS, and mends what version 1.5.33 does otherwise than AWS.
 
-It replaces a global table whose name CloudFormation has made whenever one of its properties changes; only another key schema or name does. When it creates a REST API from an OpenAPI document, version 1.5.33 leaves out methods called ANY, what mock integrations answer, and
-gateway responses. API Gateway imports all three. It reads the filter of a log subscription as words that a line has to contain. It refuses alarms on the sum of several metrics.
+It replaces a global table whose name CloudFormation has made whenever one of its properties changes; only another key schema or name does. When it creates a REST API from an OpenAPI document, version 1.5.33 leaves out methods called ANY, what mock integrations answer, the
+roles of others, and gateway responses. API Gateway imports all four. It reads the filter of a log subscription as words that a line has to contain. It invokes the functions of an API without the role that the API names for that. It has no CodeDeploy; here applications and deployment groups are
+names alone, and an alias gets its new version with all requests. It refuses alarms on the sum of several metrics.
 """
 
 import json
@@ -14,6 +15,8 @@ from ministack.services import cloudwatch_logs as logs
 from ministack.services.cloudformation import provisioners
 from ministack.services.cloudformation.provisioners import _RESOURCE_HANDLERS as handlers
 
+from networks import allows
+
 ANY_METHOD = "x-amazon-apigateway-any-method"
 import_operation = api._import_operation
 import_rest_api = api._import_rest_api
@@ -23,9 +26,9 @@ def import_whole_operation(api_id, resource_id, http_method, operation, *rest):
     method = "ANY" if http_method.lower() == ANY_METHOD else http_method
     import_operation(api_id, resource_id, method, operation, *rest)
     integration = operation["x-amazon-apigateway-integration"]
+    api._put_integration(api_id, resource_id, method, {**integration, "type": integration["type"].upper()})
     if integration["type"] != "mock":
         return
-    api._put_integration(api_id, resource_id, method, {**integration, "type": "MOCK"})
     for status, response in operation["responses"].items():
         headers = {f"method.response.header.{name}": True for name in response.get("headers", {})}
         api._put_method_response(api_id, resource_id, method, status, {"responseParameters": headers})
@@ -68,6 +71,23 @@ def record_alarm_on_first(name, props):
     return record_alarm(name, {**props, **first, "Metrics": None})
 
 
+invoke = api._invoke_lambda_proxy_v1
+
+
+async def invoke_in_role(integration, *rest, **named):
+    invoked = integration["uri"].partition("/functions/")[2].removesuffix("/invocations")
+    if not allows(integration["credentials"], "lambda:InvokeFunction", invoked):
+        return api._gw_error("API_CONFIGURATION_ERROR", "Internal server error")
+    return await invoke(integration, *rest, **named)
+
+
+def name_alone(logical_id, props, stack_name):
+    return f"{stack_name}-{logical_id}", {}
+
+
+for kind in ["Application", "DeploymentGroup"]:
+    handlers[f"AWS::CodeDeploy::{kind}"] = {"create": name_alone, "delete": lambda physical_id, props: None}
+api._invoke_lambda_proxy_v1 = invoke_in_role
 provisioners._cw_metric_alarm_record = record_alarm_on_first
 logs._subscription_pattern_matches = matches_filter
 global_tables["update"] = update_in_place

@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { makeFolder } from '../support/folder.ts';
+import { installPackage } from '../support/package.ts';
 import type { Resource, Template } from './synthesize.ts';
 
 const run = promisify(execFile);
@@ -21,20 +22,7 @@ const readTemplate = async (stack: string): Promise<Template> =>
 const ofType = ({ Resources }: Template, type: string): Resource['Properties'][] =>
   Object.values(Resources).flatMap(({ Type, Properties }) => (Type === type ? [Properties] : []));
 
-beforeAll(async () => {
-  await run(process.execPath, ['bin/run.js', 'tools/package.ts', folder], { env: { ...process.env, npm_config_offline: 'true' } });
-  const [tarball = ''] = (await readdir(folder)).filter((name) => name.endsWith('.tgz'));
-  const installed = join(folder, 'node_modules', 'intent-gate-cdk');
-  await mkdir(installed, { recursive: true });
-  await run('tar', ['-xzf', join(folder, tarball), '--strip-components', '1', '-C', installed]);
-  await rm(join(folder, 'package'), { recursive: true });
-  const { dependencies, peerDependencies } = JSON.parse(await readFile(join(installed, 'package.json'), 'utf8'));
-  for (const name of Object.keys({ ...dependencies, ...peerDependencies })) {
-    await symlink(resolve('node_modules', name), join(folder, 'node_modules', name), 'dir');
-  }
-  await writeFile(join(folder, 'package.json'), '{"type":"module"}');
-  await cp('policy.json', join(folder, 'policy.json'));
-});
+beforeAll(() => installPackage(folder));
 
 /** Properties that name a resource in its account and region. */
 const physicalName = /^(Alarm|Alias|Bucket|Dashboard|Function|LogGroup|ManagedPolicy|Role|Rule|Secret|Table|Topic|UserPool)Name$|^Domain$/;
