@@ -2,7 +2,7 @@
 
 It replaces a global table whose name CloudFormation has made whenever one of its properties changes; only another key schema or name does. When it creates a REST API from an OpenAPI document, version 1.5.33 leaves out methods called ANY, what mock integrations answer, the
 roles of others, and gateway responses. API Gateway imports all four. It reads the filter of a log subscription as words that a line has to contain. It invokes the functions of an API without the role that the API names for that. It has no CodeDeploy; here applications and deployment groups are
-names alone, and an alias gets its new version with all requests. It refuses alarms on the sum of several metrics.
+names alone, and an alias gets its new version with all requests. It refuses alarms on the sum of several metrics. It looks for the code of functions in files that end in .js or .mjs, not .cjs.
 """
 
 import json
@@ -10,6 +10,7 @@ import re
 import sys
 
 from ministack.app import main
+from ministack.core import lambda_runtime
 from ministack.services import apigateway_v1 as api
 from ministack.services import cloudwatch_logs as logs
 from ministack.services.cloudformation import provisioners
@@ -89,6 +90,7 @@ for kind in ["Application", "DeploymentGroup"]:
     handlers[f"AWS::CodeDeploy::{kind}"] = {"create": name_alone, "delete": lambda physical_id, props: None}
 api._invoke_lambda_proxy_v1 = invoke_in_role
 provisioners._cw_metric_alarm_record = record_alarm_on_first
+lambda_runtime._NODEJS_WORKER_SCRIPT = lambda_runtime._NODEJS_WORKER_SCRIPT.replace('fullPath + ".mjs"', 'fullPath + ".cjs"')
 logs._subscription_pattern_matches = matches_filter
 global_tables["update"] = update_in_place
 api._OPENAPI_HTTP_METHODS.add(ANY_METHOD)
