@@ -1,7 +1,6 @@
 import { answerAsBefore } from './core/execution/answer-as-before.ts';
 import { attempt } from './core/execution/attempt.ts';
 import { openDeferral } from './core/execution/defer.ts';
-import { noEvidence } from './core/execution/evidence.ts';
 import { openExecution } from './core/execution/execution.ts';
 import { narrow } from './core/execution/narrow.ts';
 import { once } from './core/execution/once.ts';
@@ -12,6 +11,7 @@ import { type Action, serve } from './core/http/serve.ts';
 import { judgingPolicyFromEnvironment } from './core/policy/policy.ts';
 import { withNearestFromEnvironment } from './core/search/nearest.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
+import { noEvidence } from './receipts/around.ts';
 
 /** `POST /api/intents/execute`; `docs/architecture.md` explains each step. */
 export const createAction = (parts: ExecutionParts): Action => {

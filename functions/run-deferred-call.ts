@@ -2,7 +2,6 @@ import * as z from 'zod';
 import { longestCallSeconds, longestRunSeconds } from '../schemas/deferred.ts';
 import { openDeferredCalls } from './core/execution/deferred-call-store.ts';
 import { type DeferredRunParts, openDeferredRun } from './core/execution/deferred-worker.ts';
-import { evidenceFromEnvironment } from './core/execution/evidence.ts';
 import { openResolver } from './core/execution/resolve.ts';
 import { slowCallsFromEnvironment } from './core/execution/slow-calls.ts';
 import { serveSchedule } from './core/http/serve.ts';
@@ -11,6 +10,7 @@ import { judgingPolicyFromEnvironment } from './core/policy/policy.ts';
 import { openLiveIntents } from './core/registry/live-intents.ts';
 import { relayFromEnvironment } from './core/relay/call.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
+import { evidenceFromEnvironment } from './receipts/around.ts';
 
 const started = z.object({ execution_id: z.string() });
 

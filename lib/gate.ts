@@ -37,7 +37,7 @@ import { Network } from './network.ts';
 import { grantNeeds, type Resources } from './permissions.ts';
 import { readTryPolicy } from './policy.ts';
 import { type Build, writeFunctions } from './prepared-files.ts';
-import { createReceiptResources, type ReceiptResources } from './receipts.ts';
+import { createReceiptResources, type ReceiptResources } from './receipts/resources.ts';
 import { SearchCollection } from './search-collection.ts';
 import type { Settings } from './settings.ts';
 import { allowCallKey, allowSigning, createCallKey, createSigningKeys, signingPolicy } from './signing-keys.ts';

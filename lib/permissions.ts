@@ -9,7 +9,7 @@ import type { AnyBucket } from './bucket.ts';
 import type { EndpointFunction } from './endpoint-function.ts';
 import type { Needs, TableOperation } from './endpoints/needs.ts';
 import { aliasReasons, invocableArns } from './gradual-deployment.ts';
-import type { ReceiptResources } from './receipts.ts';
+import type { ReceiptResources } from './receipts/resources.ts';
 import type { SearchCollection } from './search-collection.ts';
 import type { Tables } from './tables.ts';
 

@@ -1,7 +1,7 @@
 import { toBase64 } from '../client/bytes.ts';
 import { type Exchange, readFailure } from '../client/http.ts';
 import { type ReceiptFile, verifyCheckpoint } from '../client/receipts.ts';
-import { readConsistency } from '../functions/core/receipts/tiles.ts';
+import { readConsistency } from '../functions/receipts/tiles.ts';
 import { CliFailure } from './failure.ts';
 
 /**

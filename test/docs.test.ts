@@ -22,7 +22,7 @@ import { errorTable } from '../schemas/errors.ts';
 import { endpoint, intentInput } from '../schemas/intent.ts';
 import { type Parameter, parameter } from '../schemas/parameter.ts';
 import { keyPatClaims, personPatClaims } from '../schemas/pat.ts';
-import { receiptClaims } from '../schemas/receipt.ts';
+import { receiptClaims } from '../schemas/receipts.ts';
 import { searchQuery } from '../schemas/search.ts';
 import { dollarsPerMillion } from '../tools/bench/prices.ts';
 import { makeCallKeys } from './support/call-keys.ts';
@@ -356,7 +356,7 @@ const checks: Record<string, ((table: Table) => void) | string> = {
     expect(firstCells(table).flatMap(codeIn)).toEqual(paths.filter((path) => path.startsWith('/log/')));
   },
   '`receipt verify` says | what to do': (table) => {
-    const messages = textOf('client/receipts.ts') + textOf('functions/core/receipts/proofs.ts');
+    const messages = textOf('client/receipts.ts') + textOf('functions/receipts/proofs.ts');
     expect(firstCells(table).filter((text) => !messages.includes(text))).toEqual([]);
   },
   'file | what to add': ({ rows: [[errors = ''] = [], ...others] }) => {

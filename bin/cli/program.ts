@@ -12,12 +12,12 @@ import { addIntents } from './commands/intents.ts';
 import { addLogin } from './commands/login.ts';
 import { addMcp } from './commands/mcp.ts';
 import { addPolicy } from './commands/policy.ts';
-import { addReceipts } from './commands/receipts.ts';
 import { addRegistry } from './commands/registry.ts';
 import { addServices } from './commands/services.ts';
 import { addSmoke } from './commands/smoke.ts';
 import { addTry } from './commands/try.ts';
 import { addTypes } from './commands/types.ts';
+import { addReceipts } from './receipts/commands.ts';
 import { printRemark } from './terminal.ts';
 
 const help = `

@@ -9,7 +9,7 @@ import { Consent } from './consent.tsx';
 import { deployment } from './deployment.ts';
 import { IntentView } from './intent.tsx';
 import { PolicyView } from './policy.tsx';
-import { Receipts } from './receipts.tsx';
+import { Receipts } from './receipts/view.tsx';
 import { ReferenceView } from './reference.tsx';
 import { linkTo, type Route, useRoute } from './route.ts';
 import { finishSignIn, session } from './session.ts';

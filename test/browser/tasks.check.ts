@@ -6,8 +6,8 @@ import type { Locator, Page } from 'playwright-core';
 import type { RecordedExecution } from '../../schemas/executions.ts';
 import { bodyOf } from '../e2e/api.ts';
 import { makeFolder } from '../support/folder.ts';
+import { sequenceReceipts } from '../support/receipts/sequence.ts';
 import { intentOf } from '../support/records.ts';
-import { sequenceReceipts } from '../support/sequence-receipts.ts';
 import { expectAccessible, expectToFit, given, openAsAdmin, settle, startConsole } from './console-page.ts';
 
 /** Folder for a screenshot of the end of each task. */

@@ -6,10 +6,10 @@ import { expect, test } from '@jest/globals';
 import { connect, type ReceiptFile, receiptOf, verifyReceipt } from '../../client/connect.ts';
 import { openCommandLine } from '../bin/cli/command-line.ts';
 import { startApi } from '../e2e/api.ts';
-import { buildLog, newEvidenceKeys } from '../support/evidence-log.ts';
 import { makeFolder } from '../support/folder.ts';
 import { installPythonClient } from '../support/python.ts';
-import { sequenceReceipts } from '../support/sequence-receipts.ts';
+import { buildLog, newEvidenceKeys } from '../support/receipts/evidence-log.ts';
+import { sequenceReceipts } from '../support/receipts/sequence.ts';
 
 // Receipts of a running gate that each client keeps, verified by the TypeScript client and by the command line.
 

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { type Checkpoint, type ReceiptFile, verifyCheckpoint, verifyConsistency, verifyReceipt } from '../../client/receipts.ts';
-import { readConsistency } from '../../functions/core/receipts/tiles.ts';
-import { buildLog, type EvidenceLog, newEvidenceKeys } from '../support/evidence-log.ts';
+import { readConsistency } from '../../functions/receipts/tiles.ts';
+import { buildLog, type EvidenceLog, newEvidenceKeys } from '../support/receipts/evidence-log.ts';
 
 const keys = await newEvidenceKeys();
 const foreignKeys = await newEvidenceKeys();

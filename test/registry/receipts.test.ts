@@ -3,7 +3,7 @@ import { UnexpectedAnswer } from '../../client/errors.ts';
 import { openHttp } from '../../client/http.ts';
 import { type ReceiptFile, verifyReceipt } from '../../client/receipts.ts';
 import { completeReceipt } from '../../registry/receipts.ts';
-import { buildLog, newEvidenceKeys } from '../support/evidence-log.ts';
+import { buildLog, newEvidenceKeys } from '../support/receipts/evidence-log.ts';
 
 const keys = await newEvidenceKeys();
 const otherKeys = await newEvidenceKeys('intent-gate/log/other');

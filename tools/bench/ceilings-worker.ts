@@ -4,12 +4,12 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { openUsage } from '../../functions/core/activity/usage.ts';
 import { awsClientSettings } from '../../functions/core/aws/aws-client.ts';
-import { bucketLog } from '../../functions/core/receipts/log-store.ts';
-import { openSequencer } from '../../functions/core/receipts/sequencer.ts';
-import { tilePath } from '../../functions/core/receipts/tiles.ts';
 import { newUlid } from '../../functions/core/runtime/ulid.ts';
 import { keys } from '../../functions/core/table/keys.ts';
 import { openTable } from '../../functions/core/table/table.ts';
+import { bucketLog } from '../../functions/receipts/log-store.ts';
+import { openSequencer } from '../../functions/receipts/sequencer.ts';
+import { tilePath } from '../../functions/receipts/tiles.ts';
 
 export interface CeilingTask {
   step: 'sequence' | 'count' | 'keep';

@@ -1,9 +1,9 @@
 import type { ApprovalContent } from '../../../schemas/deferred.ts';
 import type { PatClaims } from '../../../schemas/pat.ts';
+import type { Entry } from '../../receipts/entries.ts';
 import type { FoundAgent } from '../activity/agent.ts';
 import type { JsonValue } from '../json/json.ts';
 import { pack, unpack } from '../json/pack.ts';
-import type { Entry } from '../receipts/entries.ts';
 import { type ApiError, isUnavailable } from '../runtime/api-error.ts';
 import { isUlid } from '../runtime/ulid.ts';
 import type { Condition } from '../table/expression.ts';

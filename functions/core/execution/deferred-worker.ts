@@ -1,4 +1,5 @@
 import { longestCallSeconds } from '../../../schemas/deferred.ts';
+import { type Evidence, noEvidence } from '../../receipts/around.ts';
 import { logAnswer } from '../http/log-answer.ts';
 import type { RateLimiter } from '../limit/rate-limiter.ts';
 import { judgedAgent } from '../pat/holder.ts';
@@ -10,7 +11,6 @@ import { readTrace, withinTrace } from '../runtime/trace.ts';
 import { newUlid } from '../runtime/ulid.ts';
 import { attempt } from './attempt.ts';
 import type { DeferredCall, DeferredCalls } from './deferred-call-store.ts';
-import { type Evidence, noEvidence } from './evidence.ts';
 import { type Execution, type ExecutionRequest, openExecution } from './execution.ts';
 import { type Attempted, answerOrThrow, isOutcome, withReceipt } from './once.ts';
 import type { Outcome } from './outcome.ts';

@@ -3,7 +3,7 @@
  * the upstream did not act. `once.ts` decides which applies; `deferred-call-store.ts` stores deferred calls in the same records.
  */
 import { longestCallSeconds } from '../../../schemas/deferred.ts';
-import { type Entry, newReceiptItem } from '../receipts/entries.ts';
+import { type Entry, newReceiptItem } from '../../receipts/entries.ts';
 import { isUnavailable, unavailable } from '../runtime/api-error.ts';
 import type { Condition, Update } from '../table/expression.ts';
 import { type Key, keys } from '../table/keys.ts';

@@ -1,5 +1,5 @@
+import type { Entry } from '../../receipts/entries.ts';
 import type { ApiResponse } from '../http/response.ts';
-import type { Entry } from '../receipts/entries.ts';
 import { ApiError } from '../runtime/api-error.ts';
 import { answerUsedKey } from './idempotency-key.ts';
 import type { IdempotentCalls, KeyedRequest } from './idempotent-call-store.ts';

@@ -1,3 +1,4 @@
+import { type Evidence, evidenceFromEnvironment } from '../../receipts/around.ts';
 import { openStart } from '../aws/invoke-function.ts';
 import { openRateLimiter, type RateLimiter } from '../limit/rate-limiter.ts';
 import { type Authenticate, authenticatorFromEnvironment } from '../pat/authenticate.ts';
@@ -9,7 +10,6 @@ import type { Table } from '../table/table.ts';
 import { openAnnouncements } from './announce.ts';
 import type { DeferralParts } from './defer.ts';
 import { openDeferredCalls } from './deferred-call-store.ts';
-import { type Evidence, evidenceFromEnvironment } from './evidence.ts';
 import { type IdempotentCalls, openIdempotentCalls } from './idempotent-call-store.ts';
 import { type SlowCalls, slowCallsFromEnvironment } from './slow-calls.ts';
 

@@ -1,7 +1,7 @@
-import { serveSchedule } from './core/http/serve.ts';
-import { type ReceiptLog, receiptLogFromEnvironment } from './core/receipts/log-store.ts';
-import { openSequencer } from './core/receipts/sequencer.ts';
-import { type Table, tableFromEnvironment } from './core/table/table.ts';
+import { serveSchedule } from '../core/http/serve.ts';
+import { type Table, tableFromEnvironment } from '../core/table/table.ts';
+import { type ReceiptLog, receiptLogFromEnvironment } from './log-store.ts';
+import { openSequencer } from './sequencer.ts';
 
 export interface Deps {
   log: ReceiptLog | undefined;

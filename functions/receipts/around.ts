@@ -1,21 +1,21 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { canonicalText } from '../../../schemas/canonical.ts';
-import { digestIntent } from '../../../schemas/intent-digest.ts';
-import { openKms } from '../aws/kms.ts';
-import { describeError } from '../http/response.ts';
-import type { JsonValue } from '../json/json.ts';
-import { newReceiptItem, toEntry } from '../receipts/entries.ts';
-import { openEvidenceKey } from '../receipts/evidence-keys.ts';
-import { openReceiptSigner, type ReceiptSigner } from '../receipts/signer.ts';
-import { ApiError } from '../runtime/api-error.ts';
-import { readEnvironment } from '../runtime/environment.ts';
-import { describeCause, log } from '../runtime/log.ts';
-import type { Table } from '../table/table.ts';
-import type { Execution, ExecutionRequest } from './execution.ts';
-import { narrowOutcome } from './narrow.ts';
-import { type Attempted, isOutcome, withReceipt } from './once.ts';
-import type { Outcome } from './outcome.ts';
-import type { ResolvedCall } from './resolve.ts';
+import { canonicalText } from '../../schemas/canonical.ts';
+import { digestIntent } from '../../schemas/intent-digest.ts';
+import { openKms } from '../core/aws/kms.ts';
+import type { Execution, ExecutionRequest } from '../core/execution/execution.ts';
+import { narrowOutcome } from '../core/execution/narrow.ts';
+import { type Attempted, isOutcome, withReceipt } from '../core/execution/once.ts';
+import type { Outcome } from '../core/execution/outcome.ts';
+import type { ResolvedCall } from '../core/execution/resolve.ts';
+import { describeError } from '../core/http/response.ts';
+import type { JsonValue } from '../core/json/json.ts';
+import { ApiError } from '../core/runtime/api-error.ts';
+import { readEnvironment } from '../core/runtime/environment.ts';
+import { describeCause, log } from '../core/runtime/log.ts';
+import type { Table } from '../core/table/table.ts';
+import { newReceiptItem, toEntry } from './entries.ts';
+import { openEvidenceKey } from './evidence-keys.ts';
+import { openReceiptSigner, type ReceiptSigner } from './signer.ts';
 
 /** Makes a call and issues a receipt for it, if the upstream may have acted and the setting covers the call. */
 export type Evidence = (execution: Execution, call: ResolvedCall, body: JsonValue, attempt: () => Promise<Attempted>) => Promise<Attempted>;

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { batchesOf } from '../runtime/batches.ts';
+import { batchesOf } from '../core/runtime/batches.ts';
 
 /** Number of entries in a full bundle, and of hashes in a full tile (C2SP tlog-tiles). */
 const width = 256;

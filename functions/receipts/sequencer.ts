@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
-import { runInBatches } from '../runtime/batches.ts';
-import { log } from '../runtime/log.ts';
-import { timeOfUlid } from '../runtime/ulid.ts';
-import { type Key, keys, newReceiptPartitions } from '../table/keys.ts';
-import { beginRun, type Run, RunOvertaken } from '../table/leases.ts';
-import { getMany, writeMany } from '../table/pages.ts';
-import type { Item, Table } from '../table/table.ts';
+import { runInBatches } from '../core/runtime/batches.ts';
+import { log } from '../core/runtime/log.ts';
+import { timeOfUlid } from '../core/runtime/ulid.ts';
+import { type Key, keys, newReceiptPartitions } from '../core/table/keys.ts';
+import { beginRun, type Run, RunOvertaken } from '../core/table/leases.ts';
+import { getMany, writeMany } from '../core/table/pages.ts';
+import type { Item, Table } from '../core/table/table.ts';
 import { type NewReceiptItem, spellEntry } from './entries.ts';
 import type { EvidenceKey } from './evidence-keys.ts';
 import type { ReceiptLog } from './log-store.ts';

@@ -1,19 +1,19 @@
 import { useState } from 'preact/hooks';
-import { Refusal } from '../../client/errors.ts';
-import { readFailure } from '../../client/http.ts';
-import { type ReceiptClaims, type ReceiptFile, type ReceiptReport, verifyReceipt } from '../../client/receipts.ts';
-import { completeReceipt, parseReceipt } from '../../registry/receipts.ts';
-import { Value } from './answer.tsx';
-import { calls } from './calls.tsx';
-import { Button, DropField } from './components/controls.tsx';
-import { Fields } from './components/fields.tsx';
-import { Failure, Skeleton } from './components/states.tsx';
-import { Table } from './components/table.tsx';
-import { Badge, Heading, Link, Part, Shown, Time } from './components/text.tsx';
-import type { Field, Typed } from './field-values.ts';
-import { exchange, useWork } from './gate.ts';
-import { linkTo } from './route.ts';
-import { useStore } from './store.ts';
+import { Refusal } from '../../../client/errors.ts';
+import { readFailure } from '../../../client/http.ts';
+import { type ReceiptClaims, type ReceiptFile, type ReceiptReport, verifyReceipt } from '../../../client/receipts.ts';
+import { completeReceipt, parseReceipt } from '../../../registry/receipts.ts';
+import { Value } from '../answer.tsx';
+import { calls } from '../calls.tsx';
+import { Button, DropField } from '../components/controls.tsx';
+import { Fields } from '../components/fields.tsx';
+import { Failure, Skeleton } from '../components/states.tsx';
+import { Table } from '../components/table.tsx';
+import { Badge, Heading, Link, Part, Shown, Time } from '../components/text.tsx';
+import type { Field, Typed } from '../field-values.ts';
+import { exchange, useWork } from '../gate.ts';
+import { linkTo } from '../route.ts';
+import { useStore } from '../store.ts';
 
 /** Receipts of calls in this tab, and from files. */
 export function Receipts({ id }: { id: string | undefined }) {

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
-import { certificateType, type ReceiptClaims, receiptType } from '../../../schemas/receipt.ts';
-import { beyondInvocation } from '../runtime/invocation.ts';
+import { certificateType, type ReceiptClaims, receiptType } from '../../schemas/receipts.ts';
+import { beyondInvocation } from '../core/runtime/invocation.ts';
 import type { EvidenceKey } from './evidence-keys.ts';
 
 /** Validity of a certificate, in seconds. Lambda instances do not live that long. */

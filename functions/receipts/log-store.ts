@@ -1,8 +1,8 @@
 import { buffer } from 'node:stream/consumers';
-import type { AwsAccess } from '../aws/aws-client.ts';
-import { openBucket } from '../aws/bucket.ts';
-import { openKms } from '../aws/kms.ts';
-import { readEnvironment } from '../runtime/environment.ts';
+import type { AwsAccess } from '../core/aws/aws-client.ts';
+import { openBucket } from '../core/aws/bucket.ts';
+import { openKms } from '../core/aws/kms.ts';
+import { readEnvironment } from '../core/runtime/environment.ts';
 import { type EvidenceKey, openEvidenceKey, originOf } from './evidence-keys.ts';
 import { verifierKey } from './note.ts';
 

@@ -1,8 +1,8 @@
-import { type Action, serve } from './core/http/serve.ts';
-import { type ReceiptLog, receiptLogFromEnvironment } from './core/receipts/log-store.ts';
-import { noReceipts, requireHead } from './core/receipts/proofs.ts';
-import { ApiError } from './core/runtime/api-error.ts';
-import { type Table, tableFromEnvironment } from './core/table/table.ts';
+import { type Action, serve } from '../core/http/serve.ts';
+import { ApiError } from '../core/runtime/api-error.ts';
+import { type Table, tableFromEnvironment } from '../core/table/table.ts';
+import { type ReceiptLog, receiptLogFromEnvironment } from './log-store.ts';
+import { noReceipts, requireHead } from './proofs.ts';
 
 /** Tiles never change (C2SP tlog-tiles). */
 const immutable = { 'Cache-Control': 'public, max-age=31536000, immutable' };

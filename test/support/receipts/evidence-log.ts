@@ -1,13 +1,13 @@
 import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import { createServer } from 'node:http';
-import { close, listen } from '../../bin/local/http.ts';
-import type { ReceiptFile } from '../../client/receipts.ts';
-import { spellEntry, toEntry } from '../../functions/core/receipts/entries.ts';
-import type { EvidenceKey } from '../../functions/core/receipts/evidence-keys.ts';
-import { inclusionNote, signCheckpoint, verifierKey } from '../../functions/core/receipts/note.ts';
-import { openReceiptSigner } from '../../functions/core/receipts/signer.ts';
-import { extendLog, readInclusion } from '../../functions/core/receipts/tiles.ts';
-import { newUlid } from '../../functions/core/runtime/ulid.ts';
+import { close, listen } from '../../../bin/local/http.ts';
+import type { ReceiptFile } from '../../../client/receipts.ts';
+import { newUlid } from '../../../functions/core/runtime/ulid.ts';
+import { spellEntry, toEntry } from '../../../functions/receipts/entries.ts';
+import type { EvidenceKey } from '../../../functions/receipts/evidence-keys.ts';
+import { inclusionNote, signCheckpoint, verifierKey } from '../../../functions/receipts/note.ts';
+import { openReceiptSigner } from '../../../functions/receipts/signer.ts';
+import { extendLog, readInclusion } from '../../../functions/receipts/tiles.ts';
 
 export type EvidenceKeys = Awaited<ReturnType<typeof newEvidenceKeys>>;
 export type EvidenceLog = Awaited<ReturnType<typeof buildLog>>;

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import { keys } from '../table/keys.ts';
-import type { Item } from '../table/table.ts';
+import { keys } from '../core/table/keys.ts';
+import type { Item } from '../core/table/table.ts';
 
 /** An entry of the receipt log. Publishing the log reveals only the times and the number of executions. */
 export interface Entry {

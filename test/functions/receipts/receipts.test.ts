@@ -1,19 +1,19 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { verifyCheckpoint, verifyReceipt } from '../../client/receipts.ts';
-import { openEvidence } from '../../functions/core/execution/evidence.ts';
-import type { Action } from '../../functions/core/http/serve.ts';
-import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
-import { bucketLog } from '../../functions/core/receipts/log-store.ts';
-import { openReceiptSigner } from '../../functions/core/receipts/signer.ts';
-import { createAction as createGetLog } from '../../functions/get-log.ts';
-import { createAction as createGetProof } from '../../functions/get-proof.ts';
-import { createAction as createSequence } from '../../functions/sequence-receipts.ts';
-import { openDeferredParts } from '../support/deferred.ts';
-import { startExecuting } from '../support/executing.ts';
-import { execute, newAgent, obtainPat } from '../support/gate.ts';
-import { type Answer, invoke, refusalOf } from '../support/invoke.ts';
-import { startReceiptLog } from '../support/receipts.ts';
-import { intentOf } from '../support/records.ts';
+import { verifyCheckpoint, verifyReceipt } from '../../../client/receipts.ts';
+import type { Action } from '../../../functions/core/http/serve.ts';
+import { loadPolicyTemplate } from '../../../functions/core/policy/published-policy.ts';
+import { openEvidence } from '../../../functions/receipts/around.ts';
+import { createAction as createGetLog } from '../../../functions/receipts/get-log.ts';
+import { createAction as createGetProof } from '../../../functions/receipts/get-proof.ts';
+import { bucketLog } from '../../../functions/receipts/log-store.ts';
+import { createAction as createSequence } from '../../../functions/receipts/sequence-receipts.ts';
+import { openReceiptSigner } from '../../../functions/receipts/signer.ts';
+import { openDeferredParts } from '../../support/deferred.ts';
+import { startExecuting } from '../../support/executing.ts';
+import { execute, newAgent, obtainPat } from '../../support/gate.ts';
+import { type Answer, invoke, refusalOf } from '../../support/invoke.ts';
+import { startReceiptLog } from '../../support/receipts/log.ts';
+import { intentOf } from '../../support/records.ts';
 
 let pat: string;
 /** the next answer of the upstream */
@@ -194,7 +194,7 @@ describe('a changed receipt', () => {
   const sizeOf = async (proof: string) => (await verifyCheckpoint(proof.slice(proof.indexOf('\n\n') + 2), file.log_key)).size;
   /** A checkpoint that the log has never published. */
   async function checkpointOf({ log }: typeof receipts, size: number): Promise<string> {
-    const { signCheckpoint } = await import('../../functions/core/receipts/note.ts');
+    const { signCheckpoint } = await import('../../../functions/receipts/note.ts');
     return signCheckpoint(await log.verifier(), size, Buffer.alloc(32, 7), log.logKey.sign);
   }
 });

@@ -1,4 +1,4 @@
-import type { RunningStack } from '../../bin/local/stack.ts';
+import type { RunningStack } from '../../../bin/local/stack.ts';
 
 /** Puts receipts into the log now, which the stack does once a minute. */
 export async function sequenceReceipts({ definitionOf }: Pick<RunningStack, 'definitionOf'>): Promise<void> {

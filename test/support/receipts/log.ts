@@ -1,11 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { newKmsKey, startKms } from '../../bin/local/kms.ts';
-import { startS3 } from '../../bin/local/s3.ts';
-import { openKms } from '../../functions/core/aws/kms.ts';
-import { openEvidenceKey } from '../../functions/core/receipts/evidence-keys.ts';
-import { bucketLog, openReceiptLog } from '../../functions/core/receipts/log-store.ts';
+import { newKmsKey, startKms } from '../../../bin/local/kms.ts';
+import { startS3 } from '../../../bin/local/s3.ts';
+import { openKms } from '../../../functions/core/aws/kms.ts';
+import { openEvidenceKey } from '../../../functions/receipts/evidence-keys.ts';
+import { bucketLog, openReceiptLog } from '../../../functions/receipts/log-store.ts';
 
 const at = { region: 'eu-west-1', credentials: { accessKeyId: 'test', secretAccessKey: 'test' } };
 

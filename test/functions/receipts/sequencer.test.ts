@@ -1,20 +1,14 @@
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import { beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { type Checkpoint, verifyCheckpoint, verifyConsistency } from '../../../../client/receipts.ts';
-import { type Entry, newReceiptItem, spellEntry } from '../../../../functions/core/receipts/entries.ts';
-import { verifierKey } from '../../../../functions/core/receipts/note.ts';
-import {
-  type HeadItem,
-  type LoggedItem,
-  leaseMs,
-  openSequencer,
-  type SequencedLog,
-} from '../../../../functions/core/receipts/sequencer.ts';
-import { leafHash, readConsistency, rootOf, tilePath } from '../../../../functions/core/receipts/tiles.ts';
-import { log as lines } from '../../../../functions/core/runtime/log.ts';
-import { newUlid, timeOfUlid } from '../../../../functions/core/runtime/ulid.ts';
-import { keys, newReceiptPartitions } from '../../../../functions/core/table/keys.ts';
-import { openMemoryTable } from '../../../world/memory-table.ts';
+import { type Checkpoint, verifyCheckpoint, verifyConsistency } from '../../../client/receipts.ts';
+import { log as lines } from '../../../functions/core/runtime/log.ts';
+import { newUlid, timeOfUlid } from '../../../functions/core/runtime/ulid.ts';
+import { keys, newReceiptPartitions } from '../../../functions/core/table/keys.ts';
+import { type Entry, newReceiptItem, spellEntry } from '../../../functions/receipts/entries.ts';
+import { verifierKey } from '../../../functions/receipts/note.ts';
+import { type HeadItem, type LoggedItem, leaseMs, openSequencer, type SequencedLog } from '../../../functions/receipts/sequencer.ts';
+import { leafHash, readConsistency, rootOf, tilePath } from '../../../functions/receipts/tiles.ts';
+import { openMemoryTable } from '../../world/memory-table.ts';
 
 const origin = 'log';
 const { privateKey, publicKey } = generateKeyPairSync('ed25519');

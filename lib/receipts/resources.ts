@@ -2,10 +2,10 @@ import { Duration } from 'aws-cdk-lib';
 import { type IKey, Key, type KeySpec } from 'aws-cdk-lib/aws-kms';
 import { Bucket } from 'aws-cdk-lib/aws-s3';
 import type { Construct } from 'constructs';
-import { type AnyBucket, createBucket } from './bucket.ts';
-import { removalPolicyOf } from './retention.ts';
-import type { Settings } from './settings.ts';
-import { createKey } from './signing-keys.ts';
+import { type AnyBucket, createBucket } from '../bucket.ts';
+import { removalPolicyOf } from '../retention.ts';
+import type { Settings } from '../settings.ts';
+import { createKey } from '../signing-keys.ts';
 
 /** Resources for receipts and their log, created or left by a deleted stack. */
 export interface ReceiptResources {

@@ -1,7 +1,7 @@
-import { type Action, serve } from './core/http/serve.ts';
-import { type ReceiptLog, receiptLogFromEnvironment } from './core/receipts/log-store.ts';
-import { noReceipts, proveInclusion } from './core/receipts/proofs.ts';
-import { type Table, tableFromEnvironment } from './core/table/table.ts';
+import { type Action, serve } from '../core/http/serve.ts';
+import { type Table, tableFromEnvironment } from '../core/table/table.ts';
+import { type ReceiptLog, receiptLogFromEnvironment } from './log-store.ts';
+import { noReceipts, proveInclusion } from './proofs.ts';
 
 /** `GET /api/executions/{id}/proof`: proof that a receipt is in the log. It reveals nothing about the execution, so it is open to everybody. */
 export const createAction =

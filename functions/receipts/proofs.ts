@@ -1,7 +1,7 @@
-import { ApiError } from '../runtime/api-error.ts';
-import { isUlid } from '../runtime/ulid.ts';
-import { keys } from '../table/keys.ts';
-import type { Table } from '../table/table.ts';
+import { ApiError } from '../core/runtime/api-error.ts';
+import { isUlid } from '../core/runtime/ulid.ts';
+import { keys } from '../core/table/keys.ts';
+import type { Table } from '../core/table/table.ts';
 import type { ReceiptLog } from './log-store.ts';
 import { inclusionNote } from './note.ts';
 import type { HeadItem, LoggedItem } from './sequencer.ts';

@@ -1,7 +1,7 @@
 import { createPublicKey, verify } from 'node:crypto';
-import { type Kms, reachKeys } from '../aws/kms.ts';
-import { thumbprintOf } from '../pat/thumbprint.ts';
-import { keepSuccess } from '../runtime/keep-success.ts';
+import { type Kms, reachKeys } from '../core/aws/kms.ts';
+import { thumbprintOf } from '../core/pat/thumbprint.ts';
+import { keepSuccess } from '../core/runtime/keep-success.ts';
 
 /** Opens an Ed25519 key in KMS, whose public key is read once. @param id - key id or ARN */
 export function openEvidenceKey(kms: Pick<Kms, 'getPublicKey' | 'signMessage'>, id: string) {
