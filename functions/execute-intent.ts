@@ -11,11 +11,11 @@ import { type Action, serve } from './core/http/serve.ts';
 import { judgingPolicyFromEnvironment } from './core/policy/policy.ts';
 import { withNearestFromEnvironment } from './core/search/nearest.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
-import { noEvidence } from './receipts/around.ts';
+import { aroundFromEnvironment } from './features.ts';
 
 /** `POST /api/intents/execute`; `docs/architecture.md` explains each step. */
 export const createAction = (parts: ExecutionParts): Action => {
-  const { authenticate, intents, calls, limits, relay, slowCalls, deferral, withEvidence = noEvidence, now = Date.now } = parts;
+  const { authenticate, intents, calls, limits, relay, slowCalls, deferral, around, now = Date.now } = parts;
   const resolve = openResolver(intents, slowCalls, now);
   const { defer, requireNotVoid } = openDeferral({ calls, intents, ...deferral });
   return async (request) => {
@@ -24,7 +24,7 @@ export const createAction = (parts: ExecutionParts): Action => {
     const run = async () => {
       const call = await resolve(execution, body).catch((refusal: unknown) => ({ refusal }));
       if ('refusal' in call) return requireNotVoid(execution, await answerAsBefore({ calls, intents }, execution, body, call.refusal));
-      const make = () => withEvidence(execution, call, body, () => attempt(relay, execution, call));
+      const make = () => around(execution, call, body, () => attempt(relay, execution, call));
       const outcome = isDeferred(request, call.rules) ? defer(execution, call, body) : once(calls, call, make);
       return requireNotVoid(execution, await narrow(call, outcome));
     };
@@ -34,6 +34,8 @@ export const createAction = (parts: ExecutionParts): Action => {
 
 const findPolicy = judgingPolicyFromEnvironment();
 
-export const action = createAction(partsFromEnvironment(tableFromEnvironment(), findPolicy));
+const table = tableFromEnvironment();
+
+export const action = createAction(partsFromEnvironment(table, findPolicy, aroundFromEnvironment(table)));
 
 export const handler = serve(withNearestFromEnvironment(action, findPolicy));

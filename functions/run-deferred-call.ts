@@ -10,7 +10,7 @@ import { judgingPolicyFromEnvironment } from './core/policy/policy.ts';
 import { openLiveIntents } from './core/registry/live-intents.ts';
 import { relayFromEnvironment } from './core/relay/call.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
-import { evidenceFromEnvironment } from './receipts/around.ts';
+import { aroundFromEnvironment } from './features.ts';
 
 const started = z.object({ execution_id: z.string() });
 
@@ -29,7 +29,7 @@ const run = createRun({
   findPolicy: judgingPolicyFromEnvironment(),
   limits: openRateLimiter(table),
   relay: relayFromEnvironment({ maxDeadlineMs: longestCallSeconds * 1_000 }),
-  withEvidence: evidenceFromEnvironment(table),
+  around: aroundFromEnvironment(table),
   now,
 });
 

@@ -10,7 +10,7 @@ import {
   localBaseUrl,
   noPath,
 } from './error-answers.ts';
-import { requestHeaders } from './openapi/headers.ts';
+import { requestHeaders } from './openapi/request-headers.ts';
 import { localStage } from './settings/rules.ts';
 import type { Settings } from './settings.ts';
 

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildSync } from 'esbuild';
 import { SettingsError } from './settings.ts';
@@ -67,4 +67,5 @@ function copyBeside(names: readonly string[], folder: string): void {
   }
 }
 
-const sourceOf = (name: string): string => join('functions', `${name}.ts`);
+/** A handler of the core is in `functions/`, a feature's in its folder there. */
+export const sourceOf = (name: string): string => globSync(`functions/*/${name}.ts`)[0] ?? join('functions', `${name}.ts`);

@@ -3,7 +3,7 @@ import { longestRunSeconds } from '../schemas/deferred.ts';
 import type { ErrorCode } from '../schemas/errors.ts';
 import { agents } from './endpoints/agents.ts';
 import { discovery } from './endpoints/discovery.ts';
-import type { EndpointGroup, EndpointRow } from './endpoints/endpoint.ts';
+import { type BackgroundFunction, type EndpointGroup, type EndpointRow, wholeProcessorMb } from './endpoints/endpoint.ts';
 import { deferredCalling, execution } from './endpoints/execution.ts';
 import { intents } from './endpoints/intents.ts';
 import { followed, type Needs, wholeRegistry } from './endpoints/needs.ts';
@@ -11,6 +11,7 @@ import { policyAndPats } from './endpoints/policy.ts';
 import { services } from './endpoints/services.ts';
 import { signIn } from './endpoints/sign-in.ts';
 import { aboutThisGate } from './endpoints/this-gate.ts';
+import { features, type named } from './features.ts';
 
 /** The tags of the OpenAPI document with their endpoints; `onlyWith` is the setting that enables them. */
 export const tags: readonly { name: string; description: string; endpoints: EndpointGroup; onlyWith?: 'signIn' }[] = [
@@ -29,13 +30,43 @@ export const tags: readonly { name: string; description: string; endpoints: Endp
   },
 ];
 
-const rows = { ...agents, ...services, ...discovery, ...policyAndPats, ...execution, ...intents, ...aboutThisGate, ...signIn };
+type Merged<Union> = (Union extends unknown ? (member: Union) => void : never) extends (merged: infer All) => void ? All : never;
+
+type OfFeatures = [(typeof named)[number]] extends [never]
+  ? Record<never, EndpointRow>
+  : Merged<(typeof named)[number]['endpoints'] extends infer Tags ? Tags[keyof Tags] : never>;
+
+const rows = {
+  ...agents,
+  ...services,
+  ...discovery,
+  ...policyAndPats,
+  ...execution,
+  ...intents,
+  ...aboutThisGate,
+  ...signIn,
+  ...(Object.assign({}, ...features.flatMap(({ endpoints: groups = {} }) => Object.values(groups))) as OfFeatures),
+};
 
 export type EndpointName = keyof typeof rows;
 
 type PlacesOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | PlacesOf<Rest> : never;
 
 export type PathVariable = PlacesOf<(typeof rows)[EndpointName]['path']>;
+
+/** The row of a function with what the features add to it. */
+function withAdditions<Row extends { needs: Needs; headers?: readonly string[] }>(row: Row, name: string): Row {
+  const added = features.flatMap(({ additions }) => additions?.[name] ?? []);
+  const headers = [row, ...added].flatMap(({ headers = [] }) => headers);
+  return {
+    ...row,
+    needs: added.reduce((whole, { needs = {} }) => mergeNeeds(whole, needs), row.needs),
+    ...(headers.length > 0 && { headers }),
+  };
+}
+
+const groupOf = (tag: string, group: EndpointGroup): EndpointGroup =>
+  Object.assign({}, group, ...features.map(({ endpoints: groups }) => groups?.[tag]));
 
 /** An endpoint, with one file in `functions/` and one Lambda function. */
 export interface Endpoint extends EndpointRow {
@@ -88,7 +119,7 @@ function mergeNeeds(one: Needs, other: Needs): Needs {
 
 /** The needs of an endpoint that runs other endpoints' actions in its own function. */
 function needsOfAll(own: Needs, run: readonly string[]): Pick<Endpoint, 'needs' | 'needsWithCollection'> {
-  const others = Object.entries<EndpointRow>(rows).flatMap(([name, row]) => (run.includes(name) ? [row] : []));
+  const others = Object.entries<EndpointRow>(rows).flatMap(([name, row]) => (run.includes(name) ? [withAdditions(row, name)] : []));
   const merge = (needs: Needs[]): Needs => {
     const merged = needs.reduce(mergeNeeds, own);
     return { ...merged, ...(merged.invokes && { invokes: merged.invokes.filter((name) => !run.includes(name)) }) };
@@ -105,17 +136,19 @@ function needsOfAll(own: Needs, run: readonly string[]): Pick<Endpoint, 'needs' 
  */
 export const endpoints: readonly Endpoint[] = tags
   .flatMap(({ name: tag, endpoints: group, onlyWith }) =>
-    Object.entries(group).map(([name, row]) => ({
-      success: 200 as const,
-      timeoutSeconds: 10,
-      memoryMb: 512,
-      ...row,
-      ...(row.runs && needsOfAll(row.needs, row.runs)),
-      ...(onlyWith && { onlyWith }),
-      errors: errorsOf(row),
-      name: name as EndpointName,
-      tag,
-    })),
+    Object.entries(groupOf(tag, group))
+      .map(([name, row]) => [name, withAdditions(row, name)] as const)
+      .map(([name, row]) => ({
+        success: 200 as const,
+        timeoutSeconds: 10,
+        memoryMb: 512,
+        ...row,
+        ...(row.runs && needsOfAll(row.needs, row.runs)),
+        ...(onlyWith && { onlyWith }),
+        errors: errorsOf(row),
+        name: name as EndpointName,
+        tag,
+      })),
   )
   .sort(({ row: left = 99 }, { row: right = 99 }) => left - right);
 
@@ -139,37 +172,13 @@ export const endpointsWith = (settings: { signIn: boolean }): readonly Endpoint[
 
 export const hasFunction = ({ constant, redirects }: Endpoint): boolean => constant === undefined && redirects === undefined;
 
-export interface BackgroundFunction {
-  /** the name of its file in `functions/` and of its construct */
-  name: string;
-  summary: string;
-  /** runs on this schedule */
-  everyMinutes?: number;
-  /** runs after each deployment */
-  afterDeployment?: true;
-  /** started by endpoints asynchronously; `once`: never repeated after a failure */
-  isStarted?: true | 'once';
-  /** receives these functions' log lines with this message */
-  logLines?: { message: string; of: readonly string[] };
-  /** runs so often that traces and platform log lines would cost more than its work */
-  isQuiet?: true;
-  /** the setting that enables it */
-  onlyWith?: 'signIn';
-  needs: Needs;
-  timeoutSeconds: number;
-  memoryMb: number;
-}
-
-/** Memory with which a function has one whole vCPU, in megabytes. */
-const wholeProcessor = 1769;
-
 /** The functions that execute intents; a setting determines their memory, and each logs a line per execution. */
 export const executing = ['execute-intent', 'mcp', 'run-deferred-call'] as const;
 
 /** The authorizer of the address for hosts that sign people in. */
 export const tokenAuthorizer = 'admit-token';
 
-const always: readonly BackgroundFunction[] = [
+const ofCore: readonly BackgroundFunction[] = [
   {
     name: 'guard-signing-keys',
     summary: 'Refuse a deployment that would fail in this account, or invalidate every PAT by mistake',
@@ -193,19 +202,7 @@ const always: readonly BackgroundFunction[] = [
     isQuiet: true,
     needs: { table: { usage: ['query', 'put', 'update', 'delete', 'writeAll'], stats: ['query', 'put', 'delete'] } },
     timeoutSeconds: 300,
-    memoryMb: wholeProcessor,
-  },
-  {
-    name: 'sequence-receipts',
-    summary: 'Add receipts of executions to their log',
-    everyMinutes: 1,
-    isQuiet: true,
-    needs: {
-      table: { newReceipt: ['query', 'writeAll'], loggedReceipt: ['getAll', 'writeAll'], receiptLog: ['get', 'put', 'update', 'delete'] },
-      receipts: 'log',
-    },
-    timeoutSeconds: 300,
-    memoryMb: wholeProcessor,
+    memoryMb: wholeProcessorMb,
   },
   {
     name: tokenAuthorizer,
@@ -218,6 +215,8 @@ const always: readonly BackgroundFunction[] = [
   },
 ];
 
+const always = [...ofCore, ...features.flatMap(({ background = [] }) => background)].map((row) => withAdditions(row, row.name));
+
 export const backgroundFunctions: readonly BackgroundFunction[] = [
   ...always,
   {
@@ -228,7 +227,7 @@ export const backgroundFunctions: readonly BackgroundFunction[] = [
     afterDeployment: true,
     needs: { table: { ...wholeRegistry, ...followed, snapshot: ['get', 'update'] }, snapshots: 'write', wordVectors: true },
     timeoutSeconds: 300,
-    memoryMb: 1_769,
+    memoryMb: wholeProcessorMb,
   },
 ];
 

@@ -36,7 +36,7 @@ export function environmentOf(
     // Not a property of the guard's resource: a change would run the guard, for which an account without free concurrency has no room.
     ...(needs.accountLimits && { [variables.reservedConcurrency]: String(totalReserved(settings.reservedConcurrency)) }),
     ...(needs.snapshots && snapshots && { [variables.snapshotBucket]: snapshots.bucketName }),
-    ...(needs.receipts && made.receipts && receiptEnvironment(needs.receipts, settings, made.receipts)),
+    ...Object.assign({}, ...made.features.map((feature) => feature.environment(needs))),
     ...(needs.collection && collection && { [variables.searchCollection]: collection.endpoint }),
     ...invokedEnvironment(needs, made),
     ...(needs.announces && { [variables.approvalSeconds]: String(settings.approvalSeconds) }),
@@ -72,17 +72,6 @@ const invokedEnvironment = ({ invokes = [] }: Needs, { functions }: Resources): 
       return made ? [[invokedVariables[name], made.alias?.functionArn ?? made.lambda.functionName]] : [];
     }),
   );
-
-const receiptEnvironment = (
-  need: NonNullable<Needs['receipts']>,
-  { receipts }: Settings,
-  { receiptKey, logKey, bucket }: NonNullable<Resources['receipts']>,
-) => ({
-  [variables.receiptKey]: receiptKey.keyArn,
-  ...(need === 'give'
-    ? { [variables.receipts]: receipts }
-    : { [variables.logKey]: logKey.keyArn, [variables.logBucket]: bucket.bucketName }),
-});
 
 const issueEnvironment = ({ patLifeSeconds, issueLimitPerHour, agents, agentIds }: Settings) => ({
   [variables.agents]: agents,

@@ -19,25 +19,18 @@ import { Api } from './api.ts';
 import { createDashboard } from './dashboard.ts';
 import { encryptLogs, useDataKey } from './data-key.ts';
 import { EndpointFunction } from './endpoint-function.ts';
+import type { BackgroundFunction } from './endpoints/endpoint.ts';
 import type { Needs } from './endpoints/needs.ts';
-import {
-  type BackgroundFunction,
-  backgroundFunctions,
-  backgroundWithCollection,
-  type Endpoint,
-  endpointsWith,
-  executing,
-  hasFunction,
-} from './endpoints.ts';
+import { backgroundFunctions, backgroundWithCollection, type Endpoint, endpointsWith, executing, hasFunction } from './endpoints.ts';
 import { environmentOf } from './environment.ts';
+import { featureStacks } from './feature-stacks.ts';
 import { aliasNameOf, GradualDeployment, gradualFunctions } from './gradual-deployment.ts';
 import { passLogLines } from './log-lines.ts';
 import type { GateNames } from './names.ts';
 import { Network } from './network.ts';
-import { grantNeeds, type Resources } from './permissions.ts';
+import { grantNeeds, keysFor, type Resources } from './permissions.ts';
 import { readTryPolicy } from './policy.ts';
 import { type Build, writeFunctions } from './prepared-files.ts';
-import { createReceiptResources, type ReceiptResources } from './receipts/resources.ts';
 import { SearchCollection } from './search-collection.ts';
 import type { Settings } from './settings.ts';
 import { allowCallKey, allowSigning, createCallKey, createSigningKeys, signingPolicy } from './signing-keys.ts';
@@ -88,10 +81,8 @@ export class Gate extends Construct implements IConnectable {
   readonly signingKeys: readonly IKey[];
   /** the KMS key that encrypts tables, snapshots and logs; undefined if AWS manages their keys */
   readonly dataKey: IKey | undefined;
-  /** keys and bucket of the log of receipts; undefined if `receipts` is `off` */
-  readonly receipts: ReceiptResources | undefined;
   /** the policies that adopted keys need, because a stack cannot set the policy of a key that it did not create */
-  readonly keyPolicies: Record<'signingKeys' | 'receiptKey' | 'logKey', PolicyDocument>;
+  readonly keyPolicies: Readonly<Record<string, PolicyDocument>>;
   /** namespace of the metrics that are extracted from logs */
   readonly metricNamespace: string;
   private readonly settings: Settings;
@@ -111,12 +102,12 @@ export class Gate extends Construct implements IConnectable {
     const isCollection = settings.search === 'opensearch';
     const snapshots = isCollection ? undefined : createSnapshotBucket(this, settings, dataKey);
     const collection = isCollection ? new SearchCollection(this, 'SearchCollection', settings) : undefined;
-    const receipts = settings.receipts === 'off' ? undefined : createReceiptResources(this, settings, name, dataKey);
+    const features = featureStacks.flatMap((feature) => feature.create(this, { settings, gateName: name, dataKey }) ?? []);
     const admins = new Admins(this, 'Admins', settings, slug, given);
     const credentialPrefix = `intent-gate/${slug}/services/`;
     const functions = this.createFunctions(
-      { tables, admins, signingKeys, callKey, credentialPrefix, metricNamespace: name, snapshots, collection, receipts },
-      [tables.registry, tables.activity, admins, ...signingKeys, callKey, ...(receipts ? [receipts.receiptKey, receipts.logKey] : [])],
+      { tables, admins, signingKeys, callKey, credentialPrefix, metricNamespace: name, snapshots, collection, features },
+      [tables.registry, tables.activity, admins, ...signingKeys, callKey, ...features.flatMap(({ data }) => data)],
       this.bundle(policy, readTryPolicy(settings), build, name),
       aliasNameOf(policy, settings),
     );
@@ -139,7 +130,7 @@ export class Gate extends Construct implements IConnectable {
     this.dashboard = createDashboard(this, { rest, tables, functions, namespace: name });
     this.signingKeys = signingKeys;
     this.dataKey = dataKey;
-    this.receipts = receipts;
+    for (const { members } of features) Object.assign(this, members);
     const policyFor = (isSigner: (needs: Needs) => unknown) =>
       signingPolicy(
         [...this.rows.endpoints, ...this.rows.background].flatMap((row) =>
@@ -148,8 +139,9 @@ export class Gate extends Construct implements IConnectable {
       );
     this.keyPolicies = {
       signingKeys: policyFor(({ kms }) => kms?.includes('sign')),
-      receiptKey: policyFor((needs) => needs.receipts === 'give'),
-      logKey: policyFor((needs) => needs.receipts === 'log'),
+      ...Object.fromEntries(
+        features.flatMap(({ keys = {} }) => Object.entries(keys).map(([name, { isSigner }]) => [name, policyFor(isSigner)])),
+      ),
     };
     this.metricNamespace = name;
     limitTemplateSize(Stack.of(this));
@@ -181,8 +173,8 @@ export class Gate extends Construct implements IConnectable {
 
   private get rows(): { endpoints: readonly Endpoint[]; background: readonly BackgroundFunction[] } {
     const deployed = endpointsWith(this.settings).filter(hasFunction);
-    const isUsed = ({ needs, onlyWith }: BackgroundFunction) =>
-      (needs.receipts !== 'log' || this.settings.receipts !== 'off') && (onlyWith === undefined || this.settings[onlyWith]);
+    const isUsed = ({ onlyWith, isUsed }: BackgroundFunction) =>
+      (isUsed?.(this.settings) ?? true) && (onlyWith === undefined || this.settings[onlyWith]);
     if (this.settings.search === 'sqlite') return { endpoints: deployed, background: backgroundFunctions.filter(isUsed) };
     const withCollection = deployed.map((row) => ({ ...row, needs: row.needsWithCollection ?? row.needs }));
     return { endpoints: withCollection, background: backgroundWithCollection.filter(isUsed) };
@@ -196,7 +188,6 @@ export class Gate extends Construct implements IConnectable {
     aliasName: string,
   ): Map<string, EndpointFunction> {
     const { settings } = this;
-    const { receipts } = resources;
     const functions = new Map<string, EndpointFunction>();
     const create = (row: Endpoint | BackgroundFunction, credential: Endpoint['credential']) => {
       const reserved = isExecuting(row.name) ? settings.reservedConcurrency[row.name] : 0;
@@ -218,8 +209,7 @@ export class Gate extends Construct implements IConnectable {
       if (settings.gradualDeployment && gradualFunctions[row.name]) made.publish(aliasName);
       if (row.needs.kms?.includes('sign')) allowSigning(resources.signingKeys, made.role);
       if (row.needs.callKey) allowCallKey(resources.callKey, made.role);
-      if (receipts && row.needs.receipts === 'give') allowSigning([receipts.receiptKey], made.role);
-      if (receipts && row.needs.receipts === 'log') allowSigning([receipts.logKey], made.role);
+      allowSigning(keysFor(row.needs, resources.features), made.role);
       return made;
     };
     // Endpoints need the ARNs of the functions that they start, so these come first.

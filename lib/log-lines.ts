@@ -1,7 +1,7 @@
 import { FilterPattern, SubscriptionFilter } from 'aws-cdk-lib/aws-logs';
 import { LambdaDestination } from 'aws-cdk-lib/aws-logs-destinations';
 import type { EndpointFunction } from './endpoint-function.ts';
-import type { BackgroundFunction } from './endpoints.ts';
+import type { BackgroundFunction } from './endpoints/endpoint.ts';
 
 /** Subscribes a function to log lines of other functions. Only their log groups may invoke it. */
 export function passLogLines(

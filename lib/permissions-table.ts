@@ -1,6 +1,7 @@
 import type { Needs } from './endpoints/needs.ts';
 import { backgroundFunctions, backgroundWithCollection, endpoints, hasFunction } from './endpoints.ts';
-import { type Permission, permissionsOf } from './permissions.ts';
+import type { Permission } from './permission.ts';
+import { permissionsOf } from './permissions.ts';
 
 const introduction = `# Permissions
 

@@ -3,13 +3,15 @@ import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { Bucket } from 'aws-cdk-lib/aws-s3';
 import { partitions, type RecordKind, type TableName } from '../functions/core/table/keys.ts';
-import { acknowledge, logicalIdOf } from './acknowledge.ts';
+import { acknowledge } from './acknowledge.ts';
 import type { Admins } from './admins.ts';
-import type { AnyBucket } from './bucket.ts';
 import type { EndpointFunction } from './endpoint-function.ts';
 import type { Needs, TableOperation } from './endpoints/needs.ts';
+import type { FeatureResources } from './feature-stack.ts';
+import { featureStacks } from './feature-stacks.ts';
+import { features } from './features.ts';
 import { aliasReasons, invocableArns } from './gradual-deployment.ts';
-import type { ReceiptResources } from './receipts/resources.ts';
+import { type Permission, permit, wildcardIn } from './permission.ts';
 import type { SearchCollection } from './search-collection.ts';
 import type { Tables } from './tables.ts';
 
@@ -26,7 +28,8 @@ const actionOf: Record<TableOperation, string> = {
 
 const tableNames = ['registry', 'activity'] as const satisfies readonly TableName[];
 
-const kindNames: Record<RecordKind, string> = {
+const kindNames: Partial<Record<RecordKind, string>> = {
+  ...Object.assign({}, ...features.map(({ records }) => records)),
   service: 'services',
   serviceName: 'names of services',
   listEntry: 'lists of intents',
@@ -46,9 +49,6 @@ const kindNames: Record<RecordKind, string> = {
   policy: 'earlier policies',
   feed: 'progress of the feed of a search collection',
   snapshot: 'lease of the run that saves a snapshot',
-  newReceipt: 'receipts not yet in the log',
-  loggedReceipt: 'positions of receipts in the log',
-  receiptLog: 'head of the log of receipts',
   jti: 'used `jti` values',
   slowCalls: 'slow calls',
   stats: 'totals of executions',
@@ -84,25 +84,13 @@ export interface Resources {
   snapshots?: Bucket | undefined;
   /** present if the setting `search` is `opensearch` */
   collection?: SearchCollection | undefined;
-  /** absent if the setting `receipts` is `off` */
-  receipts?: ReceiptResources | undefined;
+  features: readonly FeatureResources[];
   credentialPrefix: string;
   /** of the metrics extracted from logs */
   metricNamespace: string;
   /** functions created so far, by the names of their rows */
   functions?: ReadonlyMap<string, Pick<EndpointFunction, 'lambda' | 'alias'>>;
 }
-
-export interface Permission {
-  actions: string[];
-  on: keyof ReturnType<typeof arnsOf>;
-  /** prefixes of the partitions that it is limited to */
-  partitions?: string[];
-  why: string;
-}
-
-/** @param actions - separated by spaces */
-const permit = (actions: string, on: Permission['on'], why: string): Permission => ({ actions: actions.split(' '), on, why });
 
 /** The permissions of each need, except tables. */
 const requirements = {
@@ -136,20 +124,6 @@ const requirements = {
     read: [permit('aoss:APIAccessAll', 'search collection', 'searches')],
     write: [permit('aoss:APIAccessAll', 'search collection', 'updates the search index')],
   },
-  receipts: {
-    give: [permit('kms:Sign kms:GetPublicKey', 'receipt key', 'certifies the keys with which instances sign receipts')],
-    log: [
-      permit('kms:Sign kms:GetPublicKey', 'log key', 'signs checkpoints of the log of receipts'),
-      permit('kms:GetPublicKey', 'receipt key', 'publishes the key'),
-      permit('s3:GetObject s3:PutObject', 'log of receipts', 'writes the log of receipts'),
-      permit('s3:ListBucket', 'log bucket', 'distinguishes a missing object from a forbidden one'),
-    ],
-    read: [
-      permit('kms:GetPublicKey', 'keys of receipts', 'publishes the keys'),
-      permit('s3:GetObject', 'log of receipts', 'reads the log of receipts'),
-      permit('s3:ListBucket', 'log bucket', 'distinguishes a missing object from a forbidden one'),
-    ],
-  },
   // Secrets are created and deleted with services, so permissions use a name prefix.
   credentials: {
     read: [permit('secretsmanager:GetSecretValue', 'service secrets', 'calls services with their credentials')],
@@ -174,7 +148,7 @@ export const permissionsOf = (needs: Needs): Permission[] => [
   ...(needs.announces ? requirements.announces : []),
   ...(needs.snapshots ? requirements.snapshots[needs.snapshots] : []),
   ...(needs.collection ? requirements.collection[needs.collection] : []),
-  ...(needs.receipts ? requirements.receipts[needs.receipts] : []),
+  ...featureStacks.flatMap((feature) => feature.permissions(needs)),
   ...(needs.credentials ? requirements.credentials[needs.credentials] : []),
 ];
 
@@ -205,7 +179,8 @@ function tablePermissions(table: NonNullable<Needs['table']>): Permission[] {
   });
 }
 
-const arnsOf = ({ tables, signingKeys, callKey, snapshots, collection, receipts, credentialPrefix, functions }: Resources) => {
+const arnsOf = (made: Resources): Record<string, string[]> => {
+  const { tables, signingKeys, callKey, snapshots, collection, credentialPrefix, functions } = made;
   const { account, partition, region } = Stack.of(tables.registry);
   const keyArns = signingKeys.map(({ keyArn }) => keyArn);
   const functionArns = (name: string) => {
@@ -228,11 +203,6 @@ const arnsOf = ({ tables, signingKeys, callKey, snapshots, collection, receipts,
     'settings of API Gateway': [`arn:${partition}:apigateway:${region}::/account`],
     snapshots: snapshots ? [`${snapshots.bucketArn}/${snapshotKeys}`] : [],
     'snapshot bucket': snapshots ? [snapshots.bucketArn] : [],
-    'receipt key': receipts ? [receipts.receiptKey.keyArn] : [],
-    'log key': receipts ? [receipts.logKey.keyArn] : [],
-    'keys of receipts': receipts ? [receipts.receiptKey.keyArn, receipts.logKey.keyArn] : [],
-    'log of receipts': receipts ? [`${receipts.bucket.bucketArn}/*`] : [],
-    'log bucket': receipts ? [receipts.bucket.bucketArn] : [],
     'search collection': collection ? [collection.arn] : [],
     'service secrets': [
       Stack.of(tables.registry).formatArn({
@@ -242,8 +212,13 @@ const arnsOf = ({ tables, signingKeys, callKey, snapshots, collection, receipts,
         arnFormat: ArnFormat.COLON_RESOURCE_NAME,
       }),
     ],
+    ...Object.assign({}, ...made.features.map(({ arns }) => arns)),
   };
 };
+
+/** The keys of features with which a function with these needs may sign. */
+export const keysFor = (needs: Needs, features: readonly FeatureResources[]): IKey[] =>
+  features.flatMap(({ keys = {} }) => Object.values(keys).flatMap(({ key, isSigner }) => (isSigner(needs) ? [key] : [])));
 
 export function grantNeeds(
   { role, permissions }: Pick<EndpointFunction, 'role' | 'permissions'>,
@@ -251,11 +226,12 @@ export function grantNeeds(
   resources: Resources,
 ): void {
   const arns = arnsOf(resources);
-  const isNamed = needs.kms?.includes('sign') || needs.callKey || needs.receipts === 'give' || needs.receipts === 'log';
+  const isNamed = needs.kms?.includes('sign') || needs.callKey || keysFor(needs, resources.features).length > 0;
   for (const { actions, on, partitions } of permissionsOf(needs)) {
-    if (arns[on].length === 0) continue;
+    const resourceArns = arns[on] ?? [];
+    if (resourceArns.length === 0) continue;
     const conditions = { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': partitions } };
-    const statement = new PolicyStatement({ actions, resources: arns[on], ...(partitions && { conditions }) });
+    const statement = new PolicyStatement({ actions, resources: resourceArns, ...(partitions && { conditions }) });
     // Key policies name the roles that use them: permissions inside such a role would make a circular dependency with the key, or a function that uses it.
     if (isNamed && /key$|^function /.test(on)) role.addToPolicy(statement);
     else permissions.addStatements(statement);
@@ -265,20 +241,12 @@ export function grantNeeds(
 }
 
 /** Reasons for the only wildcards, which cover names unknown when the stack is created, or that change. */
-function wildcardReasons({ snapshots, receipts, credentialPrefix, functions }: Resources): Record<string, string> {
+function wildcardReasons({ snapshots, features: made, credentialPrefix, functions }: Resources): Record<string, string> {
   const secrets = `arn:<AWS::Partition>:secretsmanager:<AWS::Region>:<AWS::AccountId>:secret:${credentialPrefix}*`;
   return {
     ...(functions && aliasReasons(functions)),
-    ...(snapshots && {
-      [`AwsSolutions-IAM5[Resource::${describeArn(snapshots)}/${snapshotKeys}]`]: 'Snapshot names are generated, all under this prefix.',
-    }),
-    ...(receipts && {
-      [`AwsSolutions-IAM5[Resource::${describeArn(receipts.bucket)}/*]`]: 'The bucket contains only the log.',
-    }),
+    ...(snapshots && { [wildcardIn(snapshots, snapshotKeys)]: 'Snapshot names are generated, all under this prefix.' }),
+    ...Object.assign({}, ...made.map(({ wildcards }) => wildcards)),
     [`AwsSolutions-IAM5[Resource::${secrets}]`]: 'Secrets are named after their services, all under this prefix.',
   };
 }
-
-/** The ARN of a created or adopted bucket, as cdk-nag spells it. */
-const describeArn = (bucket: AnyBucket): string =>
-  bucket.node.defaultChild ? `<${logicalIdOf(bucket)}.Arn>` : `arn:<AWS::Partition>:s3:::${bucket.bucketName}`;

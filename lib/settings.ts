@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { article } from '../functions/core/json/json.ts';
 import { executing } from './endpoints.ts';
+import { features } from './features.ts';
 import { settingsObject } from './settings/options.ts';
 import { localStage, settingsSchema } from './settings/rules.ts';
 
@@ -62,7 +63,8 @@ export function describeUnknown(given: readonly string[]): string | undefined {
 const sustainedPerSecond = 3_000;
 
 /** Warnings, one sentence each, about rates that need more than default quotas. */
-export function warnOfRates({ requestsPerSecond, throttling, receipts }: Settings): string[] {
+export function warnOfRates(settings: Settings): string[] {
+  const { requestsPerSecond, throttling } = settings;
   const rates = [
     ['requestsPerSecond', requestsPerSecond],
     ...executing.map((name) => [`throttling.${name}.requestsPerSecond`, Reflect.get(throttling, name)?.requestsPerSecond ?? 0]),
@@ -70,7 +72,7 @@ export function warnOfRates({ requestsPerSecond, throttling, receipts }: Setting
   const ceilings = [
     "the account's concurrent executions of Lambda (1,000 by default, about 315 for 1,000 executions a second)",
     'the 40,000 write units a second of the Activity table (about 8,000 executions)',
-    ...(receipts === 'off' ? [] : ['the receipts, which take 3 more write units each']),
+    ...features.flatMap(({ rateCeilings }) => rateCeilings?.(settings) ?? []),
   ];
   return rates
     .filter(([, rate]) => rate > sustainedPerSecond)
@@ -122,19 +124,16 @@ export const describeDecisions = ({ stage, retainData, signingKeys, adopt }: Set
       : 'deleting the stack DELETES its table, keys and users (retainData is false)'
   }. PATs are signed with the key "${signingKeys[0]}".${adopt ? ` Adopted, not created: ${describeAdoption(adopt)}.` : ''}`;
 
-const describeAdoption = ({
-  registryTable,
-  activityTable,
-  userPoolId,
-  signingKeys = {},
-  receiptBucket,
-}: NonNullable<Settings['adopt']>): string =>
-  [
+const describeAdoption = (adopt: NonNullable<Settings['adopt']>): string => {
+  const { registryTable, activityTable, userPoolId, signingKeys = {} } = adopt;
+  const ofFeatures = features.flatMap(({ adopted }) => adopted?.buckets ?? []).flatMap((setting) => Reflect.get(adopt, setting) ?? []);
+  return [
     ...(registryTable ? [`the tables ${registryTable} and ${activityTable}`] : []),
     ...(userPoolId ? [`the user pool ${userPoolId}`] : []),
     ...Object.entries(signingKeys).map(([name, arn]) => `the key "${name}" (${arn})`),
-    ...(receiptBucket ? [`the log of receipts in ${receiptBucket}`] : []),
+    ...ofFeatures.map((name) => `the bucket ${name}`),
   ].join(', ');
+};
 
 /** The settings of a stage that differ from the defaults. */
 export function describeChanges({ stage, ...settings }: Settings): string {

@@ -1,5 +1,6 @@
 import { CfnOutput, Stack } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
+import { features } from './features.ts';
 import { Gate } from './gate.ts';
 import { readPolicy } from './policy.ts';
 import type { Build } from './prepared-files.ts';
@@ -44,10 +45,14 @@ export class IntentGateStack extends Stack {
       ...(adopt.signingKeys && {
         SigningKeyPolicy: [this.toJsonString(keyPolicies.signingKeys), 'Key policy for adopted signing keys'],
       }),
-      ...(adopt.receiptKey && {
-        ReceiptKeyPolicy: [this.toJsonString(keyPolicies.receiptKey), 'Key policy for the adopted receipt key'],
-        LogKeyPolicy: [this.toJsonString(keyPolicies.logKey), 'Key policy for the adopted log key'],
-      }),
+      ...Object.fromEntries(
+        features
+          .flatMap(({ adopted }) => adopted?.keys ?? [])
+          .flatMap(({ setting, label, output }) => {
+            const keyPolicy = Reflect.get(adopt, setting) && keyPolicies[setting];
+            return keyPolicy ? [[output, [this.toJsonString(keyPolicy), `Key policy of ${label}, which is adopted`]]] : [];
+          }),
+      ),
     });
   }
 

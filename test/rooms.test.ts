@@ -1,4 +1,4 @@
-import { globSync, readFileSync } from 'node:fs';
+import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 
@@ -36,14 +36,25 @@ const coreRooms: Record<string, readonly string[]> = {
   limit: ['policy', 'table'],
   relay: ['credentials', 'parameters'],
   pat: ['activity', 'http', 'limit', 'policy', 'registry', 'relay', 'table'],
-  receipts: ['http', 'pat', 'table'],
-  execution: ['activity', 'http', 'limit', 'parameters', 'pat', 'policy', 'receipts', 'registry', 'relay', 'table'],
+  execution: ['activity', 'http', 'limit', 'parameters', 'pat', 'policy', 'registry', 'relay', 'table'],
   trial: ['limit', 'policy'],
   approvals: ['admin', 'execution', 'registry', 'table'],
   agents: ['activity', 'admin', 'http', 'registry', 'table'],
   mcp: ['execution', 'http', 'pat', 'policy', 'search', 'sign-in'],
   'sign-in': ['activity', 'admin', 'documents', 'http', 'pat', 'policy', 'relay', 'table'],
 };
+
+/** The features: each has a folder of this name in `functions/` and, where it needs them, on the other floors. */
+const features = readdirSync('functions', { withFileTypes: true }).flatMap((entry) =>
+  entry.isDirectory() && entry.name !== 'core' ? [entry.name] : [],
+);
+
+/** The sockets, the only files outside a feature that may import it. */
+const sockets = ['functions/features.ts', 'lib/features.ts', 'lib/feature-stacks.ts', 'bin/cli/features.ts', 'console/app/features.ts'];
+
+/** The feature that a file belongs to. */
+const featureOf = (file: string): string | undefined =>
+  features.find((name) => !/^(client|tools)\//.test(file) && file.split('/').some((part) => part.replace(/\.tsx?$/, '') === name));
 
 /** What the files of a room may import from this project. */
 const mayImport: [room: RegExp, allowed: RegExp][] = [
@@ -56,14 +67,14 @@ const mayImport: [room: RegExp, allowed: RegExp][] = [
     within(...ground, 'schemas/', ...[room, ...others].map((other) => `functions/core/${other}/[a-z-]+\\.ts`)),
   ]),
   // one handler may offer what another does, as MCP's tools are endpoints
-  [within('functions/[a-z-]+\\.ts'), within('functions/', 'schemas/')],
+  [within('functions/'), within('functions/', 'schemas/')],
   [within('client/'), within('client/', 'schemas/', 'functions/core/json/json.ts')],
-  [within('registry/'), within('registry/', 'client/', 'functions/core/', 'schemas/')],
+  [within('registry/'), within('registry/', 'client/', 'functions/', 'schemas/')],
   // what runs in a browser in place of Node's own modules
   [within('console/in-browser/'), /^$/],
   [within('console/'), within('console/', 'registry/', 'client/', 'functions/core/', 'schemas/')],
   // synthesis
-  [within('lib/'), within('lib/', 'functions/core/', 'schemas/')],
+  [within('lib/'), within('lib/', 'functions/', 'schemas/')],
   [within('bin/'), within('bin/', 'console/', 'lib/', 'registry/', 'client/', 'functions/core/', 'schemas/')],
   [within('tools/'), within('tools/', 'bin/', 'console/', 'lib/', 'registry/', 'client/', 'functions/', 'schemas/')],
 ];
@@ -107,6 +118,14 @@ describe('imports', () => {
     const strays = imports.filter(
       ({ file, target }) => mayImport.find(([one]) => one.test(file))?.[0] === room && isOwn(target) && !allowed.test(target),
     );
+    expect(strays).toEqual([]);
+  });
+
+  test('of a feature are in its own folders, the sockets and the benchmarks only', () => {
+    const strays = imports.filter(({ file, target }) => {
+      const feature = featureOf(target);
+      return feature !== undefined && featureOf(file) !== feature && !sockets.includes(file) && !file.startsWith('tools/bench/');
+    });
     expect(strays).toEqual([]);
   });
 

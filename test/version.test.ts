@@ -12,7 +12,10 @@ test.each<[string, () => unknown]>([
   ['the OpenAPI document', () => JSON.parse(read('openapi.json')).info.version],
   ['the client', () => JSON.parse(read('client/package.json')).version],
   ['the client in Python', () => /^version = "(.+)"$/m.exec(read('client/python/pyproject.toml'))?.[1]],
-  ['the environment of functions', () => environmentOf({}, 'none', parseSettings({}), {} as Resources).INTENT_GATE_VERSION],
+  [
+    'the environment of functions',
+    () => environmentOf({}, 'none', parseSettings({}), { features: [] as Resources['features'] } as Resources).INTENT_GATE_VERSION,
+  ],
   ['the command line', () => execFileSync(process.execPath, ['bin/intent-gate.js', '--version'], { encoding: 'utf8' }).trim()],
   ['the changelog', () => /^## \[(\d.*?)\]/m.exec(read('CHANGELOG.md'))?.[1]],
 ])('%s says the version of package.json', (_, find) => {

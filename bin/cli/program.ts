@@ -17,7 +17,7 @@ import { addServices } from './commands/services.ts';
 import { addSmoke } from './commands/smoke.ts';
 import { addTry } from './commands/try.ts';
 import { addTypes } from './commands/types.ts';
-import { addReceipts } from './receipts/commands.ts';
+import { features } from './features.ts';
 import { printRemark } from './terminal.ts';
 
 const help = `
@@ -50,10 +50,10 @@ export function createProgram() {
     addMcp,
     addAgents,
     addApprovals,
-    addReceipts,
     addHistory,
     addPolicy,
     addSmoke,
+    ...features,
   ])
     add(program);
   return program;

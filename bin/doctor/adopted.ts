@@ -8,6 +8,8 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { DescribeKeyCommand, GetKeyPolicyCommand, type KeySpec, KMSClient } from '@aws-sdk/client-kms';
 import { HeadBucketCommand, S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
+import type { AdoptedKey } from '../../lib/feature.ts';
+import { features } from '../../lib/features.ts';
 import { type Settings, stackNameOf } from '../../lib/settings.ts';
 import type { Outputs } from '../outputs.ts';
 import type { Problem } from './examine.ts';
@@ -35,36 +37,33 @@ async function find<T>(question: Promise<T>): Promise<T | undefined> {
  * Checks the resources that a stack adopts, which it neither creates nor configures.
  * @param outputs - of the deployment, with the policies that adopted keys need; undefined before the first one, when the signing roles are unknown
  */
-export async function examineAdopted(
-  { registryTable, activityTable, userPoolId, signingKeys = {}, receiptKey, logKey, receiptBucket }: Adopted,
-  outputs: Outputs | undefined,
-  options: ClientOptions,
-): Promise<Problem[]> {
-  const keys: AdoptedKey[] = [
+export async function examineAdopted(adopt: Adopted, outputs: Outputs | undefined, options: ClientOptions): Promise<Problem[]> {
+  const { registryTable, activityTable, userPoolId, signingKeys = {} } = adopt;
+  const arnOf = (setting: string): string[] => [Reflect.get(adopt, setting) ?? []].flat();
+  const parts = features.flatMap(({ adopted }) => adopted ?? []);
+  const keys: KeyToExamine[] = [
     ...Object.entries(signingKeys).map(([name, arn]) => ({ ...patKey, setting: `signingKeys.${name}`, label: `the key "${name}"`, arn })),
-    ...(receiptKey ? [{ ...certifyingKey, setting: 'receiptKey', label: 'the receipt key', arn: receiptKey }] : []),
-    ...(logKey ? [{ ...checkpointKey, setting: 'logKey', label: 'the log key', arn: logKey }] : []),
+    ...parts.flatMap((part) => part.keys).flatMap((key) => arnOf(key.setting).map((arn) => ({ ...edwards, ...key, arn }))),
   ];
   const found = await Promise.all([
     ...[registryTable, activityTable].flatMap((name) => (name ? [examineTable(new DynamoDBClient(options), name)] : [])),
     ...(userPoolId ? [examineUserPool(new CognitoIdentityProviderClient(options), userPoolId)] : []),
-    ...keys.map((key) => examineKey(new KMSClient(options), key, outputs?.[key.policy])),
-    ...(receiptBucket ? [examineBucket(new S3Client(options as S3ClientConfig), receiptBucket)] : []),
+    ...keys.map((key) => examineKey(new KMSClient(options), key, outputs?.[key.output])),
+    ...parts
+      .flatMap(({ buckets }) => buckets)
+      .flatMap((setting) => arnOf(setting).map((name) => examineBucket(new S3Client(options as S3ClientConfig), name, setting))),
   ]);
   return found.flat();
 }
 
 /** Finds keys that an earlier stack of the stage left under aliases that a new stack needs. */
-export async function findLeftKeys({ stage, signingKeys, receipts, adopt = {} }: Settings, options: ClientOptions): Promise<Problem[]> {
+export async function findLeftKeys(settings: Settings, options: ClientOptions): Promise<Problem[]> {
+  const { stage, signingKeys, adopt = {} } = settings;
   const client = new KMSClient(options);
+  const ofFeatures = features.flatMap(({ adopted }) => (adopted?.isUsed(settings) ? adopted.keys : []));
   const needed: [alias: string, setting: string][] = [
     ...signingKeys.flatMap((name): [string, string][] => (adopt.signingKeys?.[name] ? [] : [[name, `signingKeys.${name}`]])),
-    ...(receipts === 'off' || adopt.receiptKey
-      ? []
-      : ([
-          ['receipts', 'receiptKey'],
-          ['log', 'logKey'],
-        ] as [string, string][])),
+    ...ofFeatures.flatMap(({ alias, setting }): [string, string][] => (Reflect.get(adopt, setting) ? [] : [[alias, setting]])),
   ];
   const problems = needed.map(async ([name, setting]) => {
     const alias = `alias/${stackNameOf(stage)}/${name}`;
@@ -78,29 +77,19 @@ export async function findLeftKeys({ stage, signingKeys, receipts, adopt = {} }:
   return (await Promise.all(problems)).flat();
 }
 
-interface AdoptedKey {
-  setting: string;
-  label: string;
+interface KeyToExamine extends Omit<AdoptedKey, 'alias'> {
   arn: string;
   spec: KeySpec;
   kind: string;
-  /** the output with its policy */
-  policy: string;
-  /** what the stack cannot do if the key does not allow it to sign */
-  loss: string;
 }
 
-const patKey = { spec: 'ECC_NIST_P256', kind: 'a P-256 signing key', policy: 'SigningKeyPolicy', loss: 'it cannot issue PATs' } as const;
+const patKey = { spec: 'ECC_NIST_P256', kind: 'a P-256 signing key', output: 'SigningKeyPolicy', loss: 'it cannot issue PATs' } as const;
 
 const edwards = { spec: 'ECC_NIST_EDWARDS25519', kind: 'an Ed25519 signing key' } as const;
 
-const certifyingKey = { ...edwards, policy: 'ReceiptKeyPolicy', loss: 'executions that need a receipt are answered with 503' };
-
-const checkpointKey = { ...edwards, policy: 'LogKeyPolicy', loss: 'no receipt gets into the log' };
-
-async function examineBucket(client: S3Client, Bucket: string): Promise<Problem[]> {
+async function examineBucket(client: S3Client, Bucket: string, setting: string): Promise<Problem[]> {
   if (await find(client.send(new HeadBucketCommand({ Bucket })))) return [];
-  return problem(`bucket not found: ${Bucket}`, 'correct adopt.receiptBucket in cdk.json: aws s3api list-buckets');
+  return problem(`bucket not found: ${Bucket}`, `correct adopt.${setting} in cdk.json: aws s3api list-buckets`);
 }
 
 async function examineTable(client: DynamoDBClient, name: string): Promise<Problem[]> {
@@ -151,7 +140,7 @@ async function examineUserPool(client: CognitoIdentityProviderClient, UserPoolId
 
 async function examineKey(
   client: KMSClient,
-  { setting, label, arn: KeyId, spec, kind, loss }: AdoptedKey,
+  { setting, label, arn: KeyId, spec, kind, loss }: KeyToExamine,
   wantedPolicy: string | undefined,
 ): Promise<Problem[]> {
   const correct = `correct adopt.${setting} in cdk.json: aws kms list-keys`;

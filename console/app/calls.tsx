@@ -1,42 +1,11 @@
-import type { ReceiptFile } from '../../client/receipts.ts';
 import { Answer } from './answer.tsx';
 import { Button } from './components/controls.tsx';
 import { EmptyState } from './components/states.tsx';
 import { Badge, Heading, Shown, Time } from './components/text.tsx';
+import { features } from './features.ts';
+import { type Call, calls, forgetCalls } from './made-calls.ts';
 import { linkTo } from './route.ts';
-import { keep, openStore, readKept, useStore } from './store.ts';
-
-export interface Call {
-  at: number;
-  intentUid: string;
-  parameters: Record<string, unknown>;
-  durationMs: number;
-  /** absent if the call was refused, or the answer is too large to keep */
-  answer?: unknown;
-  refusal?: string;
-  executionId?: string | undefined;
-  receipt?: ReceiptFile | undefined;
-}
-
-const maxKept = 50;
-/** Maximum length of kept answers, in characters of JSON. */
-const maxAnswerLength = 20_000;
-
-export const calls = openStore<Call[]>(readKept('calls', []));
-
-export function rememberCall(call: Call): void {
-  const { answer, receipt, ...rest } = call;
-  const isKept = answer !== undefined && JSON.stringify(answer).length <= maxAnswerLength;
-  // keep the receipt, most of which can be verified without the answer
-  const kept = isKept ? call : { ...rest, receipt: receipt && { ...receipt, answer: undefined } };
-  calls.set([kept, ...calls.get()].slice(0, maxKept));
-  keep('calls', calls.get());
-}
-
-function forgetCalls(): void {
-  calls.set([]);
-  keep('calls', undefined);
-}
+import { useStore } from './store.ts';
 
 /** The calls made by this page since the tab was opened. */
 export function Calls() {
@@ -67,12 +36,7 @@ export function Calls() {
             </h2>
             <p class="quiet">
               <Time at={at} />, {durationMs} ms, with <Shown text={JSON.stringify(parameters)} />
-              {receipt && (
-                <>
-                  {' '}
-                  · <a href={linkTo(['receipts', executionId ?? ''])}>Receipt</a>
-                </>
-              )}
+              <MoreOnCall call={{ executionId, receipt }} before=" · " />
             </p>
             {refusal !== undefined && (
               <p>
@@ -91,3 +55,20 @@ export function Calls() {
     </>
   );
 }
+
+/** Links to what the features have about a call. */
+export const MoreOnCall = ({ call, before }: { call: Pick<Call, 'executionId' | 'receipt'>; before: string }) => (
+  <>
+    {features.map(({ path, ofCall }) => {
+      const text = ofCall?.(call);
+      return (
+        text && (
+          <>
+            {before}
+            <a href={linkTo([path, call.executionId ?? ''])}>{text}</a>
+          </>
+        )
+      );
+    })}
+  </>
+);

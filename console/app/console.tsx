@@ -7,9 +7,9 @@ import { Heading } from './components/text.tsx';
 import { Toasts } from './components/toast.tsx';
 import { Consent } from './consent.tsx';
 import { deployment } from './deployment.ts';
+import { features } from './features.ts';
 import { IntentView } from './intent.tsx';
 import { PolicyView } from './policy.tsx';
-import { Receipts } from './receipts/view.tsx';
 import { ReferenceView } from './reference.tsx';
 import { linkTo, type Route, useRoute } from './route.ts';
 import { finishSignIn, session } from './session.ts';
@@ -17,7 +17,13 @@ import { Account, ForAdmins, SignInNotice } from './signed-in.tsx';
 import { useStore } from './store.ts';
 
 /** Titles of the sections, by the first segment of their route. */
-const sections = { '': 'Catalogue', policy: 'Policy', calls: 'Your calls', receipts: 'Receipts', reference: 'API reference' };
+const sections = {
+  '': 'Catalogue',
+  policy: 'Policy',
+  calls: 'Your calls',
+  ...Object.fromEntries(features.map(({ path, title }) => [path, title])),
+  reference: 'API reference',
+};
 const adminSections = { services: 'Services', approvals: 'Approvals', agents: 'Agents', usage: 'Usage', history: 'History' };
 const forAdmins = ['import', ...Object.keys(adminSections)];
 
@@ -85,12 +91,13 @@ function Page() {
 
 function View({ path, query }: Route) {
   const [first, second, third] = path;
+  const feature = features.find((one) => one.path === first);
+  if (feature) return <feature.View path={path} query={query} />;
   if (first === undefined) return <Catalogue query={query} />;
   if (forAdmins.includes(first) || (first === 'intents' && third === 'edit')) return <ForAdmins path={path} query={query} />;
   if (first === 'intents' && second !== undefined) return <IntentView key={second} uid={second} query={query} />;
   if (first === 'policy') return <PolicyView query={query} />;
   if (first === 'calls') return <Calls />;
-  if (first === 'receipts') return <Receipts key={second} id={second} />;
   if (first === 'reference') return <ReferenceView selected={second ?? ''} />;
   return (
     <>

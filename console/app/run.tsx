@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Upstream } from '../../client/connect.ts';
 import { PolicyDeclined, Refusal } from '../../client/errors.ts';
+import type { ReceiptFile } from '../../client/receipts.ts';
 import type { PendingExecution } from '../../client/types.ts';
 import type { Issue } from '../../schemas/errors.ts';
 import type { FullIntent } from '../../schemas/intent.ts';
@@ -9,7 +10,7 @@ import type { Parameter } from '../../schemas/parameter.ts';
 import { loadPatternEngine } from '../in-browser/module.ts';
 import { type ExecutionFacts, runIntent } from './agent.ts';
 import { Answer } from './answer.tsx';
-import { rememberCall } from './calls.tsx';
+import { MoreOnCall } from './calls.tsx';
 import { Button, SubmitForm } from './components/controls.tsx';
 import { FoldedFields } from './components/fields.tsx';
 import { Failure, Skeleton, saidIn } from './components/states.tsx';
@@ -17,8 +18,8 @@ import { Table } from './components/table.tsx';
 import { Part, Time } from './components/text.tsx';
 import { fieldsOf, readParameters, type Typed, typeValues } from './field-values.ts';
 import { describeFailure } from './gate.ts';
+import { rememberCall } from './made-calls.ts';
 import { exampleValues } from './nested.ts';
-import { linkTo } from './route.ts';
 
 interface RunProps {
   intent: FullIntent;
@@ -37,7 +38,7 @@ type Outcome =
       answer: Record<string, unknown>;
       facts: ExecutionFacts;
       upstream: Upstream | undefined;
-      hasReceipt: boolean;
+      receipt: ReceiptFile | undefined;
       durationMs: number;
     }
   | { state: 'failed'; error: unknown };
@@ -68,7 +69,7 @@ export function Run({ intent, typed, onTyped, isRunnable, children }: RunProps) 
       const onPending = (pending: PendingExecution) => setOutcome({ state: 'running', pending });
       const { answer, facts, upstream, receipt } = await runIntent(intent.intent_uid, read.values, onPending);
       rememberCall({ ...call, durationMs: passed(), answer, executionId: facts.executionId, receipt });
-      setOutcome({ state: 'answered', answer, facts, upstream, hasReceipt: receipt !== undefined, durationMs: passed() });
+      setOutcome({ state: 'answered', answer, facts, upstream, receipt, durationMs: passed() });
     } catch (error) {
       if (error instanceof PolicyDeclined) {
         setOutcome({ state: 'declined' });
@@ -142,7 +143,7 @@ const Pending = ({ state }: { state: PendingExecution }) => (
 
 const withoutEmpty = (typed: Typed): Typed => Object.fromEntries(Object.entries(typed).filter(([, text]) => text !== ''));
 
-const Answered = ({ answer, facts, upstream, hasReceipt, durationMs }: Extract<Outcome, { state: 'answered' }>) => (
+const Answered = ({ answer, facts, upstream, receipt, durationMs }: Extract<Outcome, { state: 'answered' }>) => (
   <>
     <h2>Answer</h2>
     <p class="quiet">
@@ -152,7 +153,7 @@ const Answered = ({ answer, facts, upstream, hasReceipt, durationMs }: Extract<O
           Execution <code>{facts.executionId}</code>
         </>
       )}{' '}
-      {hasReceipt && <a href={linkTo(['receipts', facts.executionId ?? ''])}>Verify the receipt</a>}
+      <MoreOnCall call={{ executionId: facts.executionId, receipt }} before="" />
     </p>
     <Answer value={answer} />
     {upstream && (

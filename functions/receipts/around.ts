@@ -2,9 +2,10 @@ import { createHash, randomBytes } from 'node:crypto';
 import { canonicalText } from '../../schemas/canonical.ts';
 import { digestIntent } from '../../schemas/intent-digest.ts';
 import { openKms } from '../core/aws/kms.ts';
+import type { Around } from '../core/execution/around.ts';
 import type { Execution, ExecutionRequest } from '../core/execution/execution.ts';
 import { narrowOutcome } from '../core/execution/narrow.ts';
-import { type Attempted, isOutcome, withReceipt } from '../core/execution/once.ts';
+import { isOutcome, withAdded } from '../core/execution/once.ts';
 import type { Outcome } from '../core/execution/outcome.ts';
 import type { ResolvedCall } from '../core/execution/resolve.ts';
 import { describeError } from '../core/http/response.ts';
@@ -14,11 +15,9 @@ import { readEnvironment } from '../core/runtime/environment.ts';
 import { describeCause, log } from '../core/runtime/log.ts';
 import type { Table } from '../core/table/table.ts';
 import { newReceiptItem, toEntry } from './entries.ts';
+import { readReceiptEnvironment } from './environment.ts';
 import { openEvidenceKey } from './evidence-keys.ts';
 import { openReceiptSigner, type ReceiptSigner } from './signer.ts';
-
-/** Makes a call and issues a receipt for it, if the upstream may have acted and the setting covers the call. */
-export type Evidence = (execution: Execution, call: ResolvedCall, body: JsonValue, attempt: () => Promise<Attempted>) => Promise<Attempted>;
 
 const receiptName = 'Execution-Receipt';
 const saltsName = 'Execution-Receipt-Salts';
@@ -36,10 +35,11 @@ export interface EvidenceParts {
   now: () => number;
 }
 
-export const noEvidence: Evidence = (_execution, _call, _body, attempt) => attempt();
-
-/** Stores the receipt of a call under an idempotency key with its outcome; any other receipt takes one extra write. */
-export function openEvidence({ signer, table, coversAll, protocol, now }: EvidenceParts): Evidence {
+/**
+ * Issues a receipt for each call that the upstream may have acted on, if the setting covers the call. The receipt of a call under an idempotency key is
+ * stored with its outcome; any other takes one extra write.
+ */
+export function openEvidence({ signer, table, coversAll, protocol, now }: EvidenceParts): Around {
   return async (execution, call, body, attempt) => {
     if (!call.keyed && !coversAll) return attempt();
     await signer.prepare();
@@ -48,11 +48,13 @@ export function openEvidence({ signer, table, coversAll, protocol, now }: Eviden
     if (!mayHaveActed || !isOutcome(result)) return attempted;
     const { headers, claims } = describe(execution, call, body, result);
     const receipt = signer.sign(claims);
-    const receipted = {
-      ...attempted,
-      receipt: { headers: { [receiptName]: receipt, ...headers }, entry: toEntry(claims.execution_id, receipt) },
+    const item = newReceiptItem(toEntry(claims.execution_id, receipt));
+    const added = {
+      headers: { [receiptName]: receipt, ...headers, ...attempted.added?.headers },
+      writes: [{ put: item }, ...(attempted.added?.writes ?? [])],
     };
-    return call.keyed ? receipted : keepAlone(receipted);
+    if (call.keyed) return { ...attempted, added };
+    return (await isKept(item)) ? { ...attempted, result: withAdded({ ...attempted, added }) } : attempted;
   };
 
   function describe({ request, caller, holder, logLine }: Execution, call: ResolvedCall, body: JsonValue, result: Outcome) {
@@ -78,21 +80,20 @@ export function openEvidence({ signer, table, coversAll, protocol, now }: Eviden
     return JSON.stringify(body);
   }
 
-  async function keepAlone(attempted: Attempted & { receipt: NonNullable<Attempted['receipt']> }): Promise<Attempted> {
-    const { mayHaveActed, result, receipt } = attempted;
+  async function isKept(item: ReturnType<typeof newReceiptItem>): Promise<boolean> {
     try {
-      await table.put(newReceiptItem(receipt.entry));
-      return { mayHaveActed, result: withReceipt(attempted) };
+      return await table.put(item);
     } catch (error) {
       log.warn('receipt not kept', { cause: describeCause(error) });
-      return { mayHaveActed, result };
+      return false;
     }
   }
 }
 
-export function evidenceFromEnvironment(table: Pick<Table, 'put'>): Evidence {
-  const { receipts, receiptKey, protocol } = readEnvironment(['protocol'], ['receipts', 'receiptKey']);
-  if (!receipts || !receiptKey) return noEvidence;
+export function receiptsFromEnvironment(table: Pick<Table, 'put'>): Around {
+  const { receipts, receiptKey } = readReceiptEnvironment([], ['receipts', 'receiptKey']);
+  if (!receipts || !receiptKey) return (_execution, _call, _body, attempt) => attempt();
+  const { protocol } = readEnvironment(['protocol']);
   const signer = openReceiptSigner(openEvidenceKey(openKms(), receiptKey), Date.now);
   return openEvidence({ signer, table, coversAll: receipts === 'all', protocol, now: Date.now });
 }

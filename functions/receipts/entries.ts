@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import { keys } from '../core/table/keys.ts';
 import type { Item } from '../core/table/table.ts';
+import { receiptKeys } from './records.ts';
 
 /** An entry of the receipt log. Publishing the log reveals only the times and the number of executions. */
 export interface Entry {
@@ -22,4 +22,4 @@ export interface NewReceiptItem extends Item {
   digest: string;
 }
 
-export const newReceiptItem = ({ executionId, digest }: Entry) => ({ ...keys.newReceipt(executionId), digest });
+export const newReceiptItem = ({ executionId, digest }: Entry) => ({ ...receiptKeys.newReceipt(executionId), digest });

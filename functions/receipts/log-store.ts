@@ -2,7 +2,7 @@ import { buffer } from 'node:stream/consumers';
 import type { AwsAccess } from '../core/aws/aws-client.ts';
 import { openBucket } from '../core/aws/bucket.ts';
 import { openKms } from '../core/aws/kms.ts';
-import { readEnvironment } from '../core/runtime/environment.ts';
+import { readReceiptEnvironment } from './environment.ts';
 import { type EvidenceKey, openEvidenceKey, originOf } from './evidence-keys.ts';
 import { verifierKey } from './note.ts';
 
@@ -48,7 +48,7 @@ export type ReceiptLog = ReturnType<typeof openReceiptLog>;
 
 /** The receipt log; undefined if the deployment issues no receipts. */
 export function receiptLogFromEnvironment(): ReceiptLog | undefined {
-  const { logBucket, logKey, receiptKey } = readEnvironment([], ['logBucket', 'logKey', 'receiptKey']);
+  const { logBucket, logKey, receiptKey } = readReceiptEnvironment([], ['logBucket', 'logKey', 'receiptKey']);
   if (!logBucket || !logKey || !receiptKey) return undefined;
   const kms = openKms();
   return openReceiptLog(bucketLog(logBucket), logKey, openEvidenceKey(kms, logKey), openEvidenceKey(kms, receiptKey));

@@ -1,9 +1,9 @@
 import { ApiError } from '../core/runtime/api-error.ts';
 import { isUlid } from '../core/runtime/ulid.ts';
-import { keys } from '../core/table/keys.ts';
 import type { Table } from '../core/table/table.ts';
 import type { ReceiptLog } from './log-store.ts';
 import { inclusionNote } from './note.ts';
+import { receiptKeys } from './records.ts';
 import type { HeadItem, LoggedItem } from './sequencer.ts';
 import { readInclusion } from './tiles.ts';
 
@@ -13,7 +13,7 @@ const soon = { details: { reason: 'waiting' }, headers: { 'Retry-After': '60' } 
 
 /** @throws ApiError NOT_FOUND if the log has not been created yet, within a minute of the deployment */
 export async function requireHead(table: Pick<Table, 'get'>, origin: string): Promise<HeadItem> {
-  const head = await table.get<HeadItem>(keys.receiptLog(origin));
+  const head = await table.get<HeadItem>(receiptKeys.receiptLog(origin));
   if (!head?.checkpoint)
     throw new ApiError('NOT_FOUND', 'The log of receipts begins within a minute of the deployment. Ask again then.', soon);
   return head;
@@ -28,9 +28,9 @@ export async function proveInclusion(
   { origin, store }: Pick<ReceiptLog, 'origin' | 'store'>,
   executionId: string,
 ): Promise<string> {
-  const logged = isUlid(executionId) ? await table.get<LoggedItem>(keys.loggedReceipt(executionId, origin)) : undefined;
+  const logged = isUlid(executionId) ? await table.get<LoggedItem>(receiptKeys.loggedReceipt(executionId, origin)) : undefined;
   if (!logged) {
-    const isWaiting = isUlid(executionId) && (await table.get(keys.newReceipt(executionId))) !== undefined;
+    const isWaiting = isUlid(executionId) && (await table.get(receiptKeys.newReceipt(executionId))) !== undefined;
     throw isWaiting
       ? new ApiError('NOT_FOUND', 'The receipt is not in the log yet. Ask again in a minute; it takes five minutes at most.', soon)
       : new ApiError('NOT_FOUND', 'No execution with this id has a receipt in the log. Take the id from the receipt.');

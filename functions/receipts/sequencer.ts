@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { runInBatches } from '../core/runtime/batches.ts';
 import { log } from '../core/runtime/log.ts';
 import { timeOfUlid } from '../core/runtime/ulid.ts';
-import { type Key, keys, newReceiptPartitions } from '../core/table/keys.ts';
+import type { Key } from '../core/table/keys.ts';
 import { beginRun, type Run, RunOvertaken } from '../core/table/leases.ts';
 import { getMany, writeMany } from '../core/table/pages.ts';
 import type { Item, Table } from '../core/table/table.ts';
@@ -10,6 +10,7 @@ import { type NewReceiptItem, spellEntry } from './entries.ts';
 import type { EvidenceKey } from './evidence-keys.ts';
 import type { ReceiptLog } from './log-store.ts';
 import { readCheckpoint, signCheckpoint } from './note.ts';
+import { newReceiptPartitions, receiptKeys } from './records.ts';
 import { extendLog, type ReadObject } from './tiles.ts';
 
 /** The head of the log. Each change is one conditional write, which only the newest run can make. */
@@ -104,7 +105,7 @@ export function openSequencer(
       await run.save(set, remove);
       head = { ...head, ...set, ...Object.fromEntries(remove.map((name) => [name, undefined])) };
     };
-    const pageKey = (page: string): Key => keys.receiptPage(origin, page);
+    const pageKey = (page: string): Key => receiptKeys.receiptPage(origin, page);
 
     async function begin(): Promise<void> {
       const checkpoint = await checkpointOf(0, (await extendLog(store.read, 0, [])).root);
@@ -131,7 +132,7 @@ export function openSequencer(
       const waiting = pages.flatMap(({ items }) => items);
       const logged = await getMany(
         table,
-        waiting.map(({ sk }) => keys.loggedReceipt(sk, origin)),
+        waiting.map(({ sk }) => receiptKeys.loggedReceipt(sk, origin)),
         parallel,
       );
       const known = waiting.filter((_, at) => logged[at]);
@@ -167,13 +168,13 @@ export function openSequencer(
     async function finish({ from = 0, page = '', checkpoint, keys: published }: HeadItem, added: readonly string[]): Promise<void> {
       const expires_at = expiresAt();
       const ids = added.map(idOf);
-      const logged = ids.map((id, at) => ({ ...keys.loggedReceipt(id, origin), index: from + at, expires_at }) satisfies LoggedItem);
+      const logged = ids.map((id, at) => ({ ...receiptKeys.loggedReceipt(id, origin), index: from + at, expires_at }) satisfies LoggedItem);
       const puts = logged.map((put) => ({ put }));
       const [digest] = await Promise.all([publish(checkpoint, published), writeMany(table, puts, parallel)]);
       await run.renew();
       await writeMany(
         table,
-        ids.map((id) => ({ delete: keys.newReceipt(id) })),
+        ids.map((id) => ({ delete: receiptKeys.newReceipt(id) })),
         parallel,
       );
       await save({ keys: digest }, ['page', 'from']);
@@ -205,7 +206,7 @@ export function openSequencer(
    */
   return async (remainingMs: () => number): Promise<void> => {
     const { origin } = await verifier();
-    const run = await beginRun<Partial<HeadItem>>(table, keys.receiptLog(origin), leaseMs, now);
+    const run = await beginRun<Partial<HeadItem>>(table, receiptKeys.receiptLog(origin), leaseMs, now);
     let receipts = 0;
     let isDone = false;
     try {
@@ -217,7 +218,7 @@ export function openSequencer(
     } catch (error) {
       if (!(error instanceof RunOvertaken)) throw error;
       // this run may have overwritten the checkpoint of a later one
-      const current = await table.get<Partial<HeadItem>>(keys.receiptLog(origin));
+      const current = await table.get<Partial<HeadItem>>(receiptKeys.receiptLog(origin));
       if (current?.checkpoint) await store.write('checkpoint', current.checkpoint);
     } finally {
       await run?.end().catch(() => {});

@@ -5,7 +5,7 @@ import { digestIntent } from '../../schemas/intent-digest.ts';
 import { descriptionQuery } from '../../schemas/pagination.ts';
 import { searchQuery } from '../../schemas/search.ts';
 import { serviceDescription } from '../../schemas/service-description.ts';
-import { type EndpointGroup, noExample } from './endpoint.ts';
+import { type EndpointGroup, noExample, wholeProcessorMb } from './endpoint.ts';
 import { currency, intent, intentUid, published, renamed, service, serviceId } from './fixtures.ts';
 import { followed, wholeRegistry } from './needs.ts';
 
@@ -50,7 +50,7 @@ export const discovery = {
     needs: { table: { ...wholeRegistry, ...followed }, kms: ['publicKey'], snapshots: 'read', policy: true, wordVectors: true },
     needsWithCollection: { collection: 'read', kms: ['publicKey'], policy: true },
     timeoutSeconds: 29,
-    memoryMb: 1_769,
+    memoryMb: wholeProcessorMb,
     example: {
       query: { query: 'what is the symbol of the Swiss franc', page_size: '1' },
       answer: { intents: [currency], pagination: { total_results: 6, total_pages: 6, current_page: 1, page_size: 1 } },

@@ -1,6 +1,7 @@
 import type * as z from 'zod';
 import type { ErrorCode } from '../../schemas/errors.ts';
-import type { RequestHeader, ResponseHeader } from '../openapi/headers.ts';
+import type { JsonSchema } from '../../schemas/openapi.ts';
+import type { RequestHeader } from '../openapi/request-headers.ts';
 import type { Needs } from './needs.ts';
 
 /** An endpoint: its deployment, OpenAPI description and example. */
@@ -33,7 +34,8 @@ export interface EndpointRow {
   answer?: z.ZodType | ((protocol: string) => z.ZodType);
   /** of the response, if not JSON */
   mediaType?: string;
-  headers?: readonly ResponseHeader[];
+  /** of `responseHeaders` in `lib/openapi/headers.ts` */
+  headers?: readonly string[];
   /** the constant response that API Gateway serves without a function; `further` paths redirect to it (308) */
   constant?: (baseUrl: string) => object;
   /** where API Gateway redirects clients to (302) without a function: those that accept HTML, and others */
@@ -48,6 +50,11 @@ export interface EndpointRow {
   /** default 512 */
   memoryMb?: number;
   example: Example | ((deployment: Deployment) => Example);
+}
+
+export interface HeaderRow {
+  description: string;
+  schema: JsonSchema;
 }
 
 export interface OtherAnswer {
@@ -66,6 +73,32 @@ export interface Example {
   body?: unknown;
   /** absent if the response has no JSON body */
   answer?: unknown;
+}
+
+/** Memory with which a function has one whole vCPU, in megabytes. */
+export const wholeProcessorMb = 1_769;
+
+export interface BackgroundFunction {
+  /** the name of its file in `functions/` and of its construct */
+  name: string;
+  summary: string;
+  /** runs on this schedule */
+  everyMinutes?: number;
+  /** runs after each deployment */
+  afterDeployment?: true;
+  /** started by endpoints asynchronously; `once`: never repeated after a failure */
+  isStarted?: true | 'once';
+  /** receives these functions' log lines with this message */
+  logLines?: { message: string; of: readonly string[] };
+  /** runs so often that traces and platform log lines would cost more than its work */
+  isQuiet?: true;
+  /** the setting that enables it */
+  onlyWith?: 'signIn';
+  /** whether the deployment has it; default: always */
+  isUsed?: (settings: Readonly<Record<string, unknown>>) => boolean;
+  needs: Needs;
+  timeoutSeconds: number;
+  memoryMb: number;
 }
 
 /** For documents, pages, and messages of other protocols. */

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { approvalPage, approvalQuery, decided, decisionInput, executionState, pendingExecution } from '../../schemas/deferred.ts';
 import { executionRequest } from '../../schemas/execution.ts';
 import { executionPage, executionsQuery } from '../../schemas/executions.ts';
-import { type EndpointGroup, noExample } from './endpoint.ts';
+import type { EndpointGroup } from './endpoint.ts';
 import { currency, exampleBaseUrl } from './fixtures.ts';
 import { changes, type Needs } from './needs.ts';
 
@@ -32,9 +32,7 @@ export const deferredCalling = {
     execution: ['get'],
     call: ['get', 'update'],
     callQueue: ['get', 'put'],
-    newReceipt: ['put'],
   },
-  receipts: 'give',
 } as const satisfies Needs;
 
 /** The head of the service's answer. */
@@ -78,17 +76,14 @@ export const execution = {
       },
     },
     headers: [
-      ...([
-        'RateLimit',
-        'RateLimit-Policy',
-        'Answer-Issues',
-        'Answer-Cut',
-        ...ofService,
-        'Budget-Warning',
-        'Execution-Id',
-        'Idempotent-Replayed',
-      ] as const),
-      ...(['Execution-Receipt', 'Execution-Receipt-Salts'] as const),
+      'RateLimit',
+      'RateLimit-Policy',
+      'Answer-Issues',
+      'Answer-Cut',
+      ...ofService,
+      'Budget-Warning',
+      'Execution-Id',
+      'Idempotent-Replayed',
     ],
     needs: {
       ...calling,
@@ -100,9 +95,7 @@ export const execution = {
         callQueue: ['get', 'put'],
         jti: ['put'],
         policy: ['get'],
-        newReceipt: ['put'],
       },
-      receipts: 'give',
       kms: ['publicKey'],
       invokes: ['search-intents', 'run-deferred-call'],
       announces: true,
@@ -154,7 +147,7 @@ export const execution = {
     credential: 'pat',
     requestHeaders: ['DPoP'],
     answer: executionState,
-    headers: ['Answer-Issues', 'Answer-Cut', ...ofService, 'Execution-Receipt', 'Execution-Receipt-Salts'],
+    headers: ['Answer-Issues', 'Answer-Cut', ...ofService],
     needs: {
       table: {
         execution: ['get'],
@@ -175,18 +168,6 @@ export const execution = {
       path: { id: executionId },
       answer: { status: 'waiting', execution: `${exampleBaseUrl}/api/executions/${executionId}`, expires_at: '2027-03-01T12:00:00.000Z' },
     },
-  },
-  'get-proof': {
-    method: 'GET',
-    path: '/api/executions/{id}/proof',
-    summary: 'Prove that the receipt of an execution is in the log',
-    description:
-      'Returns a proof in C2SP `tlog-proof` format against the newest checkpoint, for anybody who has the receipt; the id is the `execution_id` of the receipt. Until the receipt is in the log, at most five minutes, the response is 404 with the reason `waiting`. Proofs are kept for 400 days.',
-    credential: 'none',
-    answer: z.string(),
-    mediaType: 'text/plain',
-    needs: { table: { newReceipt: ['get'], loggedReceipt: ['get'], receiptLog: ['get'] }, receipts: 'read' },
-    example: noExample,
   },
   'list-approvals': {
     method: 'GET',

@@ -14,8 +14,6 @@ export interface Needs {
   /** checks the addresses of intents without calling them */
   addressRules?: true;
   invokes?: readonly ('issue-pat' | 'search-intents' | 'run-deferred-call' | 'snapshot-search-index')[];
-  /** issues receipts, appends them to the log, or reads the log; ignored if the setting `receipts` is `off` */
-  receipts?: 'give' | 'log' | 'read';
   /** reads the account's concurrency quota and API Gateway's log role */
   accountLimits?: true;
   /** sends events about calls awaiting approval */

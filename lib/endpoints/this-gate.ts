@@ -4,7 +4,7 @@ import { directoryMediaType, directoryPath } from '../../functions/core/relay/si
 import { descriptionQuery } from '../../schemas/pagination.ts';
 import { ownDescription, thisGate } from '../../schemas/service-description.ts';
 import { callKeySet, health, keySet } from '../../schemas/well-known.ts';
-import { type EndpointGroup, noExample } from './endpoint.ts';
+import { type EndpointGroup, noExample, wholeProcessorMb } from './endpoint.ts';
 import { currency, exampleBaseUrl, published } from './fixtures.ts';
 
 const isUp = { status: 'ok' };
@@ -23,7 +23,7 @@ export const aboutThisGate = {
     headers: ['ETag', 'Link'],
     needs: { kms: ['publicKey'], signIn: true },
     timeoutSeconds: 29,
-    memoryMb: 1_769,
+    memoryMb: wholeProcessorMb,
     example: ({ protocol }) => ({
       answer: {
         'service-info': { name: thisGate.service_name, description: thisGate.description, service_url: exampleBaseUrl },
@@ -164,20 +164,6 @@ export const aboutThisGate = {
         ],
       },
     },
-  },
-  'get-log': {
-    method: 'GET',
-    path: '/log/checkpoint',
-    further: [{ path: '/log/key' }, { path: '/log/jwks.json' }, { path: '/log/tile/{tile+}' }],
-    summary: 'Read the log of receipts',
-    description:
-      'Only if the gate issues receipts. The newest checkpoint of a log in C2SP `tlog-tiles` format, as a signed note. `/log/key` has its verifier key, `/log/jwks.json` the key that certifies receipts, and `/log/tile/` its tiles. An entry contains the id of an execution and the SHA-256 digest of its receipt.',
-    credential: 'none',
-    answer: z.string(),
-    mediaType: 'text/plain',
-    errors: ['NOT_FOUND'],
-    needs: { table: { receiptLog: ['get'] }, receipts: 'read' },
-    example: noExample,
   },
   'get-health': {
     method: 'GET',

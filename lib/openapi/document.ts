@@ -7,7 +7,8 @@ import { exampleBaseUrl } from '../endpoints/fixtures.ts';
 import { type Endpoint, endpointsWith, type PathVariable, pathsOf, tags } from '../endpoints.ts';
 import { version } from '../version.ts';
 import { openErrorResponses } from './errors.ts';
-import { requestHeaders, responseHeaders } from './headers.ts';
+import { responseHeaders } from './headers.ts';
+import { requestHeaders } from './request-headers.ts';
 import { openSchemas } from './schemas.ts';
 
 export interface DocumentOptions {

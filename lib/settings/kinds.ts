@@ -63,3 +63,7 @@ export function isBaseUrl(text: string): boolean {
     !url.hostname.endsWith('.')
   );
 }
+
+export const keyArn = z
+  .string()
+  .regex(/^arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key\/[a-zA-Z0-9-]+$/, 'must be the ARN of a KMS key, not of an alias');

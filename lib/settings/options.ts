@@ -2,7 +2,8 @@ import * as z from 'zod';
 import { isRedirectUri } from '../../functions/core/sign-in/redirect-uri.ts';
 import { namespace } from '../../schemas/service.ts';
 import { endpoints, executing } from '../endpoints.ts';
-import { findOriginProblem, flag, isBaseUrl, isHttpsOrigin, isLocalUpstream, list, object, wholeNumber } from './kinds.ts';
+import { featureAdoption, featureSettings } from '../features.ts';
+import { findOriginProblem, flag, isBaseUrl, isHttpsOrigin, isLocalUpstream, keyArn, list, object, wholeNumber } from './kinds.ts';
 
 const endpointNames = endpoints.map(({ name }) => name);
 
@@ -25,10 +26,6 @@ const network = z.strictObject({
     .optional(),
 });
 
-const keyArn = z
-  .string()
-  .regex(/^arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key\/[a-zA-Z0-9-]+$/, 'must be the ARN of a KMS key, not of an alias');
-
 /** Resources left by a deleted stack. */
 export const adoptedParts = z.strictObject({
   registryTable: tableName.optional(),
@@ -38,12 +35,7 @@ export const adoptedParts = z.strictObject({
     .regex(/^[a-z]{2}[a-z0-9-]+_[a-zA-Z0-9]+$/, 'must be the id of a Cognito user pool')
     .optional(),
   signingKeys: z.record(z.string(), keyArn).optional(),
-  receiptKey: keyArn.optional(),
-  logKey: keyArn.optional(),
-  receiptBucket: z
-    .string()
-    .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'must be the name of an S3 bucket')
-    .optional(),
+  ...featureAdoption,
 });
 
 /** The settings of a deployment, read from the CDK app's context. All are optional. */
@@ -122,12 +114,7 @@ export const settingsObject = z.strictObject({
   approvalSeconds: wholeNumber(60, 12 * 3_600)
     .default(3_600)
     .describe('how long a call may wait for an approval that the policy requires, in seconds'),
-  receipts: z
-    .enum(['off', 'keyed', 'all'], 'must be off, keyed or all')
-    .default('off')
-    .describe(
-      'which executions get a [receipt](receipts.md): those with an `Idempotency-Key` (`keyed`), `all`, or none (`off`); needs two KMS keys, each with a monthly price',
-    ),
+  ...featureSettings,
   requireFreshSignature: flag
     .default(false)
     .describe(
@@ -255,7 +242,9 @@ export const settingsObject = z.strictObject({
   adopt: object(adoptedParts)
     .optional()
     .describe(
-      '`{"registryTable","activityTable","userPoolId","signingKeys":{"<name>":"<ARN>"},"receiptKey","logKey","receiptBucket"}`: resources left by a deleted stack, which this one adopts instead of creating new ones',
+      `\`{"registryTable","activityTable","userPoolId","signingKeys":{"<name>":"<ARN>"}${Object.keys(featureAdoption)
+        .map((name) => `,"${name}"`)
+        .join('')}}\`: resources left by a deleted stack, which this one adopts instead of creating new ones`,
     ),
   manageApiLogRole: flag
     .default(false)

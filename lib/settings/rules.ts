@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { adoptionRules, featureAdoption } from '../features.ts';
 import { isHttpsOrigin } from './kinds.ts';
 import { adoptedParts, settingsObject } from './options.ts';
 
@@ -85,31 +86,23 @@ const rules: [setting: keyof Given, isBroken: (given: Given) => unknown, problem
 /** The settings that the rules for adopted resources compare. */
 const comparable = z.object({ adopt: adoptedParts, signingKeys: z.array(z.string()) });
 
-/** The parts of a log of receipts, and how their logical ids begin. With one part missing, a second log would begin under the first one's name or in its bucket. */
-const receiptParts = { receiptKey: 'ReceiptKey', logKey: 'LogKey', receiptBucket: 'ReceiptLog' } as const;
-
-function refineAdoption({ adopt, signingKeys, retainData, requireAdminMfa, receipts }: Given, context: z.RefinementCtx): void {
+function refineAdoption(given: Given, context: z.RefinementCtx): void {
+  const { adopt, signingKeys, retainData, requireAdminMfa } = given;
   if (adopt === undefined) return;
   const refuse = (path: string[], message: string) => context.addIssue({ code: 'custom', path, message });
   const { registryTable, activityTable, userPoolId, signingKeys: keys = {} } = adopt;
   const arns = Object.values(keys);
-  const parts = Object.keys(receiptParts) as (keyof typeof receiptParts)[];
-  const [part, ...more] = parts.filter((name) => adopt[name]);
-  if (!registryTable && !activityTable && !userPoolId && arns.length === 0 && !part)
+  const ofFeatures = Object.keys(featureAdoption).some((name) => Reflect.get(adopt, name));
+  if (!registryTable && !activityTable && !userPoolId && arns.length === 0 && !ofFeatures)
     refuse(['adopt'], 'must name the resources to adopt, or be left out');
-  for (const name of part ? parts.filter((name) => !adopt[name]) : [])
-    refuse(
-      ['adopt', name],
-      `must be given with ${[part, ...more].join(' and ')}. "aws cloudformation describe-stack-events --stack-name <ARN of the stack that left them>" lists it with the status DELETE_SKIPPED; its LogicalResourceId begins with ${receiptParts[name]}`,
-    );
-  if (part && receipts === 'off') refuse(['adopt', part], 'needs receipts: keyed or all');
+  for (const findProblems of adoptionRules)
+    for (const [place, problem] of findProblems(adopt as Record<string, never>, given)) refuse(['adopt', place], problem);
   if (!registryTable !== !activityTable) refuse(['adopt'], 'must name both registryTable and activityTable, or neither');
   if (registryTable && registryTable === activityTable) refuse(['adopt', 'activityTable'], 'must differ from registryTable');
   for (const name of Object.keys(keys)) {
     if (!signingKeys.includes(name)) refuse(['adopt', 'signingKeys', name], `must be one of signingKeys (${signingKeys.join(', ')})`);
   }
   if (new Set(arns).size < arns.length) refuse(['adopt', 'signingKeys'], 'must not name a key twice');
-  if (adopt.logKey && adopt.logKey === adopt.receiptKey) refuse(['adopt', 'logKey'], 'must differ from receiptKey');
   if (!retainData) refuse(['adopt'], 'needs retainData, because adopted resources are not deleted with the stack');
   if (userPoolId && requireAdminMfa !== undefined)
     refuse(['requireAdminMfa'], 'must be left out, because the user pool in adopt.userPoolId has its own setting');

@@ -1,4 +1,5 @@
-import type { BackgroundFunction, Endpoint } from '../../lib/endpoints.ts';
+import type { BackgroundFunction } from '../../lib/endpoints/endpoint.ts';
+import type { Endpoint } from '../../lib/endpoints.ts';
 import { permissionsOf } from '../../lib/permissions.ts';
 import type { AwsCall } from './gateway.ts';
 

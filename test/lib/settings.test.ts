@@ -83,7 +83,6 @@ describe('parseSettings', () => {
     [{ executionMemoryMb: 10_241 }, 'executionMemoryMb: must be a whole number from 256 to 10240'],
     [{ executionMemoryMb: '512 MB' }, 'executionMemoryMb: must be a whole number from 256 to 10240'],
     [{ waf: 'yes' }, 'waf: must be true or false'],
-    [{ receipts: 'some' }, 'receipts: must be off, keyed or all'],
     [{ tryPolicyFile: '' }, 'tryPolicyFile: must have at least 1 characters'],
     [{ search: 'opensearch ' }, 'search: must be sqlite or opensearch'],
     [{ expectedIntents: '250001' }, 'expectedIntents: must be at most 250000, unless search is opensearch'],

@@ -11,6 +11,7 @@ import { openKms } from '../../functions/core/aws/kms.ts';
 import { variables } from '../../functions/core/runtime/environment.ts';
 import { newUlid } from '../../functions/core/runtime/ulid.ts';
 import { newReceiptItem } from '../../functions/receipts/entries.ts';
+import { receiptVariables } from '../../functions/receipts/environment.ts';
 import { openEvidenceKey } from '../../functions/receipts/evidence-keys.ts';
 import { signCheckpoint } from '../../functions/receipts/note.ts';
 import { readConsistency } from '../../functions/receipts/tiles.ts';
@@ -40,7 +41,7 @@ const table = connectTable(stack.dynamodb_endpoint, {
   registry: environment[variables.registryTable] ?? '',
   activity: environment[variables.activityTable] ?? '',
 });
-const log = openEvidenceKey(openKms({ endpoint: stack.kms_endpoint, ...at }), environment[variables.logKey] ?? '');
+const log = openEvidenceKey(openKms({ endpoint: stack.kms_endpoint, ...at }), environment[receiptVariables.logKey] ?? '');
 
 beforeAll(async () => {
   if (!hasGo) return;

@@ -1,6 +1,7 @@
 import { openAgents } from '../../functions/core/activity/agents.ts';
 import { openPolicyArchive } from '../../functions/core/activity/policy-archive.ts';
 import { openUsedJtis } from '../../functions/core/activity/used-jti.ts';
+import { nest } from '../../functions/core/execution/around.ts';
 import { openDeferredCalls } from '../../functions/core/execution/deferred-call-store.ts';
 import { openIdempotentCalls } from '../../functions/core/execution/idempotent-call-store.ts';
 import { openSlowCalls } from '../../functions/core/execution/slow-calls.ts';
@@ -36,9 +37,10 @@ export const openExecuteOver = (
   {
     deferral,
     now = Date.now,
+    around = nest(),
     ...given
   }: Pick<ExecuteDeps, 'authenticate' | 'relay'> &
-    Partial<Pick<ExecuteDeps, 'withEvidence' | 'now'>> & { deferral?: Pick<ExecuteDeps['deferral'], 'start' | 'announce'> },
+    Partial<Pick<ExecuteDeps, 'around' | 'now'>> & { deferral?: Pick<ExecuteDeps['deferral'], 'start' | 'announce'> },
 ): Action =>
   createExecuteIntent({
     intents: openIntents(table),
@@ -47,6 +49,7 @@ export const openExecuteOver = (
     slowCalls: openSlowCalls(table, 'execute-intent', 10),
     deferral: { deferred: openDeferredCalls(table), start: async () => {}, announce: async () => {}, approvalSeconds: 3_600, ...deferral },
     now,
+    around,
     ...given,
   });
 

@@ -1,5 +1,6 @@
 import type { Admin } from '../../functions/core/admin/admin.ts';
 import { openApprovals } from '../../functions/core/approvals/approvals.ts';
+import { nest } from '../../functions/core/execution/around.ts';
 import { openDeferredCalls } from '../../functions/core/execution/deferred-call-store.ts';
 import type { DeferredRunParts } from '../../functions/core/execution/deferred-worker.ts';
 import { openResolver } from '../../functions/core/execution/resolve.ts';
@@ -48,15 +49,15 @@ export function openDeferredParts(gate: Gate) {
     over = table,
     now = Date.now,
     relay = gate.relay,
-    withEvidence,
-  }: Options & Partial<Pick<DeferredRunParts, 'relay' | 'withEvidence'>> = {}) => {
+    around = nest(),
+  }: Options & Partial<Pick<DeferredRunParts, 'relay' | 'around'>> = {}) => {
     const run = createRun({
       deferred: openDeferredCalls(over),
       resolve: openResolver(openIntents(over), openSlowCalls(over, 'run-deferred-call', 10, { leaseSeconds: 660 }), now),
       findPolicy: openPolicy(policy),
       limits: openRateLimiter(over, now),
       relay,
-      ...(withEvidence && { withEvidence }),
+      around,
       now,
     });
     return (execution_id: string) => run({ execution_id }, () => 600_000);

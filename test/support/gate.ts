@@ -12,6 +12,7 @@ import { openUsedJtis } from '../../functions/core/activity/used-jti.ts';
 import { openKms } from '../../functions/core/aws/kms.ts';
 import { openCredentials } from '../../functions/core/credentials/credentials.ts';
 import { openSecretsManager } from '../../functions/core/credentials/vault.ts';
+import type { Around } from '../../functions/core/execution/around.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import { agentDirectories } from '../../functions/core/pat/agent-directory.ts';
@@ -25,7 +26,6 @@ import { openServices } from '../../functions/core/registry/services.ts';
 import { openRelay, type RelayOptions } from '../../functions/core/relay/call.ts';
 import type { Table } from '../../functions/core/table/table.ts';
 import { createAction as createIssueToken } from '../../functions/issue-token.ts';
-import type { Evidence } from '../../functions/receipts/around.ts';
 import { openAuthenticate, openExecuteOver, openIssueOver } from './actions.ts';
 import { makeCallKeys } from './call-keys.ts';
 import { type Answer, invoke } from './invoke.ts';
@@ -96,18 +96,18 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}, now?: 
     over = table,
     now = Date.now,
     connect = async () => {},
-    withEvidence,
+    around,
   }: {
     template?: PolicyTemplate;
     over?: Table;
     now?: () => number;
     /** what happens until an upstream is connected */
     connect?: () => Promise<unknown>;
-    withEvidence?: Evidence;
+    around?: Around;
   } = {}): Action =>
     openExecuteOver(over, {
       authenticate: openAuthenticate(over, signingKeys, template),
-      ...(withEvidence && { withEvidence }),
+      ...(around && { around }),
       deferral: {
         start: async (executionId) => void started.push(executionId),
         announce: async (shown) => void announced.push(shown.id),

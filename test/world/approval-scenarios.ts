@@ -3,6 +3,7 @@ import type { BoundAgent } from '../../functions/core/activity/agent.ts';
 import { openAgents } from '../../functions/core/activity/agents.ts';
 import { operator } from '../../functions/core/admin/admin.ts';
 import { openApprovals } from '../../functions/core/approvals/approvals.ts';
+import { nest } from '../../functions/core/execution/around.ts';
 import { digestHolder, listQueue, maxOfPart, type QueuedCall } from '../../functions/core/execution/call-queue.ts';
 import { openDeferredCalls } from '../../functions/core/execution/deferred-call-store.ts';
 import { openDeferredRun } from '../../functions/core/execution/deferred-worker.ts';
@@ -85,6 +86,7 @@ const work = ({ table, act }: Caller, id: string, sent: (url: string) => void) =
         drop: () => {},
       }),
     },
+    around: nest(),
     now: Date.now,
   })(id, () => 600_000).catch((error: unknown) => {
     // what Lambda does with it: nothing, for it never tries again

@@ -45,19 +45,15 @@ test.each([
 
 test('writes batches as the table engine does', async () => {
   const memory = openMemoryTable();
-  const put = (name: string, n: number) => ({ put: { ...keys.loggedReceipt(name, 'batch'), n } });
+  const put = (name: string, n: number) => ({ put: { ...keys.call(name, 'batch'), n } });
   const names = Array.from({ length: 24 }, (_, at) => `batch${at}`);
   for (const table of [memory, engine.table]) {
     await table.writeAll(names.map((name, at) => put(name, at)));
-    await table.writeAll([
-      put('batch0', 100),
-      { delete: keys.loggedReceipt('batch1', 'batch') },
-      { delete: keys.loggedReceipt('missing', 'batch') },
-    ]);
+    await table.writeAll([put('batch0', 100), { delete: keys.call('batch1', 'batch') }, { delete: keys.call('missing', 'batch') }]);
     await expect(table.writeAll([put('batch2', 1), put('batch2', 2)])).rejects.toThrow();
     await expect(table.writeAll(Array.from({ length: 26 }, (_, at) => put(`more${at}`, at)))).rejects.toThrow();
   }
-  const all = [...names, 'missing', 'more0'].map((name) => keys.loggedReceipt(name, 'batch'));
+  const all = [...names, 'missing', 'more0'].map((name) => keys.call(name, 'batch'));
   expect(await memory.getAll(all)).toEqual(await engine.table.getAll(all));
-  expect(await memory.get(keys.loggedReceipt('batch0', 'batch'))).toMatchObject({ n: 100 });
+  expect(await memory.get(keys.call('batch0', 'batch'))).toMatchObject({ n: 100 });
 });

@@ -2,13 +2,14 @@
  * A thread that answers as DynamoDB and S3 would, as far as the sequencer and the roll-up of executions need, after the usual delays. It generates the
  * executions of a minute. Its first message is its address; it answers any message with the numbers of requests since it received a DELETE.
  */
+
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { listen } from '../../bin/local/http.ts';
 import { newUlid } from '../../functions/core/runtime/ulid.ts';
-import { keys } from '../../functions/core/table/keys.ts';
+import { receiptKeys } from '../../functions/receipts/records.ts';
 
 type Wire = Record<string, Record<string, unknown>>;
 
@@ -134,7 +135,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
 }
 
 for (let made = 0; made < receipts; made++) {
-  const { pk, sk } = keys.newReceipt(newUlid());
+  const { pk, sk } = receiptKeys.newReceipt(newUlid());
   put({ pk: { S: pk }, sk: { S: sk }, digest: { S: 'd'.repeat(43) } });
 }
 

@@ -1,4 +1,5 @@
 /** A process that runs the sequencer or the counter once, and reports what it took. */
+
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
@@ -8,6 +9,7 @@ import { newUlid } from '../../functions/core/runtime/ulid.ts';
 import { keys } from '../../functions/core/table/keys.ts';
 import { openTable } from '../../functions/core/table/table.ts';
 import { bucketLog } from '../../functions/receipts/log-store.ts';
+import { receiptKeys } from '../../functions/receipts/records.ts';
 import { openSequencer } from '../../functions/receipts/sequencer.ts';
 import { tilePath } from '../../functions/receipts/tiles.ts';
 
@@ -67,7 +69,7 @@ async function prepare({ step, entries }: CeilingTask): Promise<() => Promise<un
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');
   const origin = 'intent-gate/log/8d1f8a4e-0000-4000-8000-000000000000';
   const verifier = { origin, publicKey: Buffer.from(publicKey.export({ format: 'jwk' }).x ?? '', 'base64url') };
-  await table.put({ ...keys.receiptLog(origin), size: logSize, checkpoint: 'earlier' });
+  await table.put({ ...receiptKeys.receiptLog(origin), size: logSize, checkpoint: 'earlier' });
   const logKey = {
     sign: async (text: Buffer) => {
       signatures++;

@@ -4,7 +4,6 @@ import { readFailure } from '../../../client/http.ts';
 import { type ReceiptClaims, type ReceiptFile, type ReceiptReport, verifyReceipt } from '../../../client/receipts.ts';
 import { completeReceipt, parseReceipt } from '../../../registry/receipts.ts';
 import { Value } from '../answer.tsx';
-import { calls } from '../calls.tsx';
 import { Button, DropField } from '../components/controls.tsx';
 import { Fields } from '../components/fields.tsx';
 import { Failure, Skeleton } from '../components/states.tsx';
@@ -12,11 +11,19 @@ import { Table } from '../components/table.tsx';
 import { Badge, Heading, Link, Part, Shown, Time } from '../components/text.tsx';
 import type { Field, Typed } from '../field-values.ts';
 import { exchange, useWork } from '../gate.ts';
-import { linkTo } from '../route.ts';
+import { calls } from '../made-calls.ts';
+import { linkTo, type Route } from '../route.ts';
 import { useStore } from '../store.ts';
 
+export const receiptsView = {
+  path: 'receipts',
+  title: 'Receipts',
+  View: ({ path: [, id] }: Route) => <Receipts key={id} id={id} />,
+  ofCall: ({ receipt }: { receipt?: ReceiptFile | undefined }) => receipt && 'Receipt',
+};
+
 /** Receipts of calls in this tab, and from files. */
-export function Receipts({ id }: { id: string | undefined }) {
+function Receipts({ id }: { id: string | undefined }) {
   const made = useStore(calls).filter(({ receipt }) => receipt);
   const [chosen, setChosen] = useState<File>();
   const dropped = useWork(async () => chosen && parseReceipt(await chosen.text(), chosen.name), [chosen]);

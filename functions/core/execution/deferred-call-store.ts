@@ -1,6 +1,5 @@
 import type { ApprovalContent } from '../../../schemas/deferred.ts';
 import type { PatClaims } from '../../../schemas/pat.ts';
-import type { Entry } from '../../receipts/entries.ts';
 import type { FoundAgent } from '../activity/agent.ts';
 import type { JsonValue } from '../json/json.ts';
 import { pack, unpack } from '../json/pack.ts';
@@ -64,7 +63,8 @@ export interface Ended {
   outcome: Outcome;
   /** the upstream did not act, for a temporary reason, so the key may be used again */
   mayRepeat: boolean;
-  receipt?: Entry | undefined;
+  /** stored together with the outcome */
+  writes?: readonly Write[] | undefined;
 }
 
 /** Time reserved for a last attempt to store an outcome, in milliseconds. */
@@ -228,12 +228,12 @@ export function openDeferredCalls(table: Table) {
      * Stores the outcome of a call, and retries while the table cannot be reached: without it, the outcome is unknown.
      * @param leftMs - remaining time of the run, in milliseconds
      */
-    async finish(call: DeferredCall, { run, outcome, mayRepeat, receipt }: Ended, leftMs: () => number): Promise<void> {
+    async finish(call: DeferredCall, { run, outcome, mayRepeat, writes }: Ended, leftMs: () => number): Promise<void> {
       const { account, key, executionId, item } = call;
       const set = { ...(await outcomeMembers(outcome, item.deferred)), ...(mayRepeat && { may_repeat: true }) };
       for (let attempt = 0; ; attempt++) {
         try {
-          await writeWith(table, keys.call(account, key), { set, when: [...isOwn(executionId), ['=', 'run', run]] }, receipt);
+          await writeWith(table, keys.call(account, key), { set, when: [...isOwn(executionId), ['=', 'run', run]] }, writes);
           return;
         } catch (error) {
           if (!isUnavailable(error) || leftMs() < reservedMs) throw error;

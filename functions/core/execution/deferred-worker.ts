@@ -1,5 +1,4 @@
 import { longestCallSeconds } from '../../../schemas/deferred.ts';
-import { type Evidence, noEvidence } from '../../receipts/around.ts';
 import { logAnswer } from '../http/log-answer.ts';
 import type { RateLimiter } from '../limit/rate-limiter.ts';
 import { judgedAgent } from '../pat/holder.ts';
@@ -9,10 +8,11 @@ import type { Relay } from '../relay/call.ts';
 import { ApiError } from '../runtime/api-error.ts';
 import { readTrace, withinTrace } from '../runtime/trace.ts';
 import { newUlid } from '../runtime/ulid.ts';
+import type { Around } from './around.ts';
 import { attempt } from './attempt.ts';
 import type { DeferredCall, DeferredCalls } from './deferred-call-store.ts';
 import { type Execution, type ExecutionRequest, openExecution } from './execution.ts';
-import { type Attempted, answerOrThrow, isOutcome, withReceipt } from './once.ts';
+import { type Attempted, answerOrThrow, isOutcome, withAdded } from './once.ts';
 import type { Outcome } from './outcome.ts';
 import { record } from './record.ts';
 import type { openResolver } from './resolve.ts';
@@ -24,7 +24,7 @@ export interface DeferredRunParts {
   findPolicy: FindPolicy;
   limits: RateLimiter;
   relay: Pick<Relay, 'connect'>;
-  withEvidence?: Evidence;
+  around: Around;
   /** milliseconds since the epoch */
   now: () => number;
 }
@@ -34,7 +34,7 @@ export interface DeferredRunParts {
  * it can be claimed only once. Policy, agent, intent and limits are read at run time; agent and intent are rechecked right before the call is sent.
  * @returns a function that makes the call of an execution; `remainingMs`: remaining time of the run
  */
-export function openDeferredRun({ deferred, resolve, findPolicy, limits, relay, withEvidence = noEvidence, now }: DeferredRunParts) {
+export function openDeferredRun({ deferred, resolve, findPolicy, limits, relay, around, now }: DeferredRunParts) {
   return async (executionId: string, remainingMs: () => number): Promise<void> => {
     const nowMs = now();
     const call = await deferred.find(executionId);
@@ -50,7 +50,7 @@ export function openDeferredRun({ deferred, resolve, findPolicy, limits, relay, 
         execution,
         make(call, execution).then((attempted) => {
           made = attempted;
-          return answerOrThrow(withReceipt(attempted));
+          return answerOrThrow(withAdded(attempted));
         }),
       );
       const outcome = await answered.catch((error: unknown) => error);
@@ -61,7 +61,7 @@ export function openDeferredRun({ deferred, resolve, findPolicy, limits, relay, 
       const isKept = made !== undefined && call.content.shown !== undefined && outcome instanceof ApiError;
       const mayRepeat = made?.mayHaveActed !== true && (isKept || isTemporary(outcome));
       const stored = mayRepeat ? asNotSent(outcome) : outcome;
-      await deferred.finish(call, { run, outcome: stored, mayRepeat, receipt: made?.receipt?.entry }, remainingMs);
+      await deferred.finish(call, { run, outcome: stored, mayRepeat, writes: made?.added?.writes }, remainingMs);
     }).finally(() => (call.content.shown ? undefined : deferred.leave(call)));
   };
 
@@ -74,7 +74,7 @@ export function openDeferredRun({ deferred, resolve, findPolicy, limits, relay, 
     if (!content.shown && rulesRequiringApproval(resolved.rules).length > 0)
       throw voidBecause("The policy has changed to require a person's approval");
     await resolved.precheck();
-    return withEvidence(execution, resolved, content.body, () => attempt(relay, execution, resolved));
+    return around(execution, resolved, content.body, () => attempt(relay, execution, resolved));
   }
 }
 

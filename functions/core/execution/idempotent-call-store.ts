@@ -3,11 +3,10 @@
  * the upstream did not act. `once.ts` decides which applies; `deferred-call-store.ts` stores deferred calls in the same records.
  */
 import { longestCallSeconds } from '../../../schemas/deferred.ts';
-import { type Entry, newReceiptItem } from '../../receipts/entries.ts';
 import { isUnavailable, unavailable } from '../runtime/api-error.ts';
 import type { Condition, Update } from '../table/expression.ts';
 import { type Key, keys } from '../table/keys.ts';
-import type { Item, Table } from '../table/table.ts';
+import type { Item, Table, Write } from '../table/table.ts';
 import { type Outcome, packOutcome, unpackOutcome } from './outcome.ts';
 
 export interface KeyedCall {
@@ -112,12 +111,12 @@ export function openIdempotentCalls(table: Table) {
     },
 
     /**
-     * Stores the outcome for the rest of the 24 hours and the receipt until it is in the log, both or neither.
+     * Stores the outcome for the rest of the 24 hours together with other writes, all or none.
      * @returns whether they are stored; false if the table cannot be reached, which leaves the call `unknown`
      */
-    async finish({ account, key, executionId }: KeyedCall, outcome: Outcome, receipt?: Entry): Promise<boolean> {
+    async finish({ account, key, executionId }: KeyedCall, outcome: Outcome, others?: readonly Write[]): Promise<boolean> {
       const update = { set: await outcomeMembers(outcome), when: isOwn(executionId) };
-      return unlessUnreachable(writeWith(table, keys.call(account, key), update, receipt));
+      return unlessUnreachable(writeWith(table, keys.call(account, key), update, others));
     },
 
     /** Frees the key, because the upstream did not act. Returns false if the table cannot be reached, which leaves the call `unknown`. */
@@ -183,10 +182,15 @@ export async function outcomeMembers(outcome: Outcome, others?: Uint8Array): Pro
   return { state: 'done', ...(packed.length + (others?.length ?? 0) <= maxOutcomeBytes && { outcome: packed }) };
 }
 
-/** Updates a record and stores the receipt, if any, in one request. @returns false if there is a receipt and the conditions do not hold */
-export async function writeWith(table: Pick<Table, 'update' | 'transact'>, key: Key, update: Update, receipt?: Entry): Promise<boolean> {
-  if (!receipt) return table.update(key, { ...update, isQuiet: true }).then(() => true);
-  return (await table.transact([{ update: key, ...update }, { put: newReceiptItem(receipt) }])) === true;
+/** Updates a record and makes the other writes in one request. @returns false if there are others and the conditions do not hold */
+export async function writeWith(
+  table: Pick<Table, 'update' | 'transact'>,
+  key: Key,
+  update: Update,
+  others: readonly Write[] = [],
+): Promise<boolean> {
+  if (others.length === 0) return table.update(key, { ...update, isQuiet: true }).then(() => true);
+  return (await table.transact([{ update: key, ...update }, ...others])) === true;
 }
 
 /** Maps an unreachable table to false. The caller gets the outcome of its call either way. */

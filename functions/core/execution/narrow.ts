@@ -38,8 +38,6 @@ export function narrowStored(outcome: Outcome, { body }: Pick<DeferredContent, '
   return narrowOutcome({ intent: found?.intent ?? {}, fields, maxBytes }, outcome);
 }
 
-const answerHeaders = ['Answer-Issues', 'Answer-Cut', 'Execution-Receipt', 'Execution-Receipt-Salts'];
-
 const select = (headers: Record<string, string>, isSelected: (name: string) => boolean): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => isSelected(name)));
 
@@ -48,6 +46,5 @@ export const headOf = (headers: Record<string, string>): Record<string, string> 
 
 /** The headers of an outcome that describe its body. */
 export const answerHeadersOf = ({ headers = {} }: Outcome): Record<string, string> => ({
-  ...headOf(headers),
-  ...select(headers, (name) => answerHeaders.includes(name)),
+  ...select(headers, (name) => /^(?:Upstream|Answer|Execution)-/.test(name) && name !== 'Execution-Id'),
 });

@@ -1,6 +1,6 @@
-import type { Entry } from '../../receipts/entries.ts';
 import type { ApiResponse } from '../http/response.ts';
 import { ApiError } from '../runtime/api-error.ts';
+import type { Write } from '../table/table.ts';
 import { answerUsedKey } from './idempotency-key.ts';
 import type { IdempotentCalls, KeyedRequest } from './idempotent-call-store.ts';
 import type { Outcome } from './outcome.ts';
@@ -12,8 +12,8 @@ export interface Attempted {
   mayHaveActed: boolean;
   /** an {@link ApiResponse} or a thrown error: an ApiError is a refusal, anything else a fault of the gate */
   result: unknown;
-  /** the receipt's headers, and its log entry, which is stored together with the outcome */
-  receipt?: { headers: Record<string, string>; entry: Entry };
+  /** what features add: headers of the answer, and writes that are stored with the outcome, both or neither */
+  added?: { headers: Record<string, string>; writes: readonly Write[] };
 }
 
 export interface OnceOptions {
@@ -41,10 +41,10 @@ export async function once(calls: IdempotentCalls, options: OnceOptions, attempt
   const earlier = await takeKey(calls, { ...options, keyed }, () => calls.begin(keyed));
   if (earlier) return earlier;
   const attempted = await attempt();
-  const { mayHaveActed, result, receipt } = attempted;
-  const receipted = withReceipt(attempted);
+  const { mayHaveActed, result, added } = attempted;
+  const outcome = withAdded(attempted);
   if (!mayHaveActed) await calls.abandon(keyed);
-  else if (isOutcome(receipted) && (await calls.finish(keyed, receipted, receipt?.entry))) return answerOrThrow(receipted);
+  else if (isOutcome(outcome) && (await calls.finish(keyed, outcome, added?.writes))) return answerOrThrow(outcome);
   return answerOrThrow(result);
 }
 
@@ -81,10 +81,10 @@ export async function takeKey(
 /** Whether the result of an attempt can be stored. Faults of the gate cannot. */
 export const isOutcome = (result: unknown): result is Outcome => !(result instanceof Error) || result instanceof ApiError;
 
-/** The result with the headers of its receipt, if it has one. */
-export function withReceipt({ result, receipt }: Attempted): unknown {
-  if (!receipt || !isOutcome(result)) return result;
-  const { headers } = receipt;
+/** The result with the headers that were added, if any. */
+export function withAdded({ result, added }: Attempted): unknown {
+  if (!added || !isOutcome(result)) return result;
+  const { headers } = added;
   return result instanceof ApiError ? result.withHeaders(headers) : { ...result, headers: { ...result.headers, ...headers } };
 }
 

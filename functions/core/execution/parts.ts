@@ -1,4 +1,3 @@
-import { type Evidence, evidenceFromEnvironment } from '../../receipts/around.ts';
 import { openStart } from '../aws/invoke-function.ts';
 import { openRateLimiter, type RateLimiter } from '../limit/rate-limiter.ts';
 import { type Authenticate, authenticatorFromEnvironment } from '../pat/authenticate.ts';
@@ -8,6 +7,7 @@ import { type Relay, relayFromEnvironment } from '../relay/call.ts';
 import { readEnvironment } from '../runtime/environment.ts';
 import type { Table } from '../table/table.ts';
 import { openAnnouncements } from './announce.ts';
+import type { Around } from './around.ts';
 import type { DeferralParts } from './defer.ts';
 import { openDeferredCalls } from './deferred-call-store.ts';
 import { type IdempotentCalls, openIdempotentCalls } from './idempotent-call-store.ts';
@@ -22,11 +22,11 @@ export interface ExecutionParts {
   relay: Pick<Relay, 'connect'>;
   slowCalls: SlowCalls;
   deferral: Omit<DeferralParts, 'calls' | 'intents'>;
-  withEvidence?: Evidence;
+  around: Around;
   now?: () => number;
 }
 
-export function partsFromEnvironment(table: Table, findPolicy: FindPolicy): ExecutionParts {
+export function partsFromEnvironment(table: Table, findPolicy: FindPolicy, around: Around): ExecutionParts {
   const { approvalSeconds } = readEnvironment(['approvalSeconds']);
   return {
     authenticate: authenticatorFromEnvironment(table, findPolicy),
@@ -40,7 +40,7 @@ export function partsFromEnvironment(table: Table, findPolicy: FindPolicy): Exec
       announce: openAnnouncements(),
       approvalSeconds: Number(approvalSeconds),
     },
-    withEvidence: evidenceFromEnvironment(table),
+    around,
     relay: relayFromEnvironment(),
   };
 }

@@ -74,14 +74,6 @@ export const variables = {
   privateOrigins: 'EGRESS_PRIVATE_ORIGINS',
   /** prefix of the names of service credentials in Secrets Manager, for example `intent-gate/prod/services/` */
   credentialPrefix: 'CREDENTIAL_PREFIX',
-  /** which executions get receipts: `keyed` or `all`; none if absent */
-  receipts: 'RECEIPTS',
-  /** KMS key id or ARN of the key that certifies the keys that sign receipts */
-  receiptKey: 'RECEIPT_KEY_ID',
-  /** KMS key id or ARN of the key that signs the receipt log's checkpoints */
-  logKey: 'LOG_KEY_ID',
-  /** bucket of the receipt log */
-  logBucket: 'LOG_BUCKET',
   /** name of the function that saves snapshots of the search index, for the one that makes bulk changes */
   snapshotFunction: 'SNAPSHOT_FUNCTION',
   /** bucket of search index snapshots */
@@ -92,23 +84,26 @@ export const variables = {
 
 export type Variable = keyof typeof variables;
 
-/**
- * Reads the variables of one function.
- * @throws TypeError naming every variable that is missing
- */
-export function readEnvironment<R extends Variable, O extends Variable = never>(
-  required: readonly R[],
-  optional: readonly O[] = [],
-  environment: NodeJS.ProcessEnv = process.env,
-): Record<R, string> & Partial<Record<O, string>> {
-  const missing = required.filter((name) => !environment[variables[name]]);
-  if (missing.length > 0) throw new TypeError(`missing environment variables: ${missing.map((name) => variables[name]).join(', ')}`);
-  const read = [...required, ...optional].flatMap((name) => {
-    const value = environment[variables[name]];
-    return value ? [[name, value]] : [];
-  });
-  return Object.fromEntries(read);
-}
+/** A reader of the variables with these names. */
+export const readerOf =
+  <V extends string>(names: Readonly<Record<V, string>>) =>
+  /** @throws TypeError naming every variable that is missing */
+  <R extends V, O extends V = never>(
+    required: readonly R[],
+    optional: readonly O[] = [],
+    environment: NodeJS.ProcessEnv = process.env,
+  ): Record<R, string> & Partial<Record<O, string>> => {
+    const missing = required.filter((name) => !environment[names[name]]);
+    if (missing.length > 0) throw new TypeError(`missing environment variables: ${missing.map((name) => names[name]).join(', ')}`);
+    const read = [...required, ...optional].flatMap((name) => {
+      const value = environment[names[name]];
+      return value ? [[name, value]] : [];
+    });
+    return Object.fromEntries(read);
+  };
+
+/** Reads the variables of one function. @throws TypeError naming every variable that is missing */
+export const readEnvironment = readerOf(variables);
 
 /** The parts of a comma-separated variable. */
 export const splitList = (text = ''): string[] =>

@@ -4,11 +4,14 @@ import { foldName } from '../../../schemas/text.ts';
 
 export type TableName = 'registry' | 'activity';
 
-/**
- * The kinds of records, with their tables and partition-key prefixes. The search index is built from the registry table, to which only admins can
- * cause writes.
- */
-export const partitions = {
+export interface Partitions {
+  table: TableName;
+  /** begins the partition keys */
+  prefix: string;
+}
+
+/** The kinds of the core's records. The search index is built from the registry table, to which only admins can cause writes. */
+const ofCore = {
   service: { table: 'registry', prefix: 'SERVICE#' },
   serviceName: { table: 'registry', prefix: 'NAMES#' },
   intent: { table: 'registry', prefix: 'INTENT#' },
@@ -28,9 +31,6 @@ export const partitions = {
   execution: { table: 'activity', prefix: 'EXECUTION#' },
   approval: { table: 'activity', prefix: 'APPROVAL#' },
   callQueue: { table: 'activity', prefix: 'QUEUE#' },
-  newReceipt: { table: 'activity', prefix: 'RECEIPT#' },
-  loggedReceipt: { table: 'activity', prefix: 'LOGGED#' },
-  receiptLog: { table: 'activity', prefix: 'RECEIPTLOG#' },
   jti: { table: 'activity', prefix: 'JTI#' },
   slowCalls: { table: 'activity', prefix: 'SLOW#' },
   stats: { table: 'activity', prefix: 'STATS#' },
@@ -39,16 +39,30 @@ export const partitions = {
   consent: { table: 'activity', prefix: 'CONSENT#' },
   signInCode: { table: 'activity', prefix: 'CODE#' },
   refreshFamily: { table: 'activity', prefix: 'REFRESH#' },
-} as const satisfies Record<string, { table: TableName; prefix: string }>;
+} as const satisfies Record<string, Partitions>;
 
-export type RecordKind = keyof typeof partitions;
+/** The kinds of features' records: each feature adds its own (declaration merging), beside {@link definePartitions}. */
+// biome-ignore lint/suspicious/noEmptyInterface: it is filled by the features
+export interface FeatureRecords {}
+
+export type RecordKind = keyof typeof ofCore | keyof FeatureRecords;
+
+/** Every kind of records that has been defined. */
+export const partitions = {} as Record<RecordKind, Partitions>;
 
 export interface Key {
   pk: string;
   sk: string;
 }
 
-const tables = new Map<string, TableName>(Object.values(partitions).map(({ prefix, table }) => [prefix, table]));
+const tables = new Map<string, TableName>();
+
+/** Defines kinds of records. A feature calls it in the module that makes their keys, so that no key exists without its table. */
+export function definePartitions<K extends RecordKind>(more: Record<K, Partitions>): (kind: K, rest: string, sk: string) => Key {
+  Object.assign(partitions, more);
+  for (const { prefix, table } of Object.values<Partitions>(more)) tables.set(prefix, table);
+  return (kind, rest, sk) => ({ pk: more[kind].prefix + rest, sk });
+}
 
 export function tableOf(pk: string): TableName {
   const table = tables.get(pk.slice(0, pk.indexOf('#') + 1));
@@ -65,16 +79,9 @@ function toSortKey(text: string, prefixBytes = 0): string {
   return `${text.slice(0, 200).toWellFormed()}#${createHash('sha256').update(text).digest('hex')}`;
 }
 
-/**
- * The partitions of waiting receipts, by the last character of the execution id (Crockford's base 32), which is random. Each sustains about 1,000
- * writes a second, or 500 receipts, which are written and deleted.
- */
-export const newReceiptPartitions = (): string[] =>
-  [...'0123456789ABCDEFGHJKMNPQRSTVWXYZ'].map((last) => partitions.newReceipt.prefix + last);
-
 const toSlot = (ms: number): string => new Date(ms).toISOString().slice(0, 16);
 
-const key = (kind: RecordKind, rest: string, sk: string): Key => ({ pk: partitions[kind].prefix + rest, sk });
+const key = definePartitions(ofCore);
 
 export const keys = {
   service: (serviceId: string): Key => key('service', serviceId, 'SERVICE'),
@@ -113,14 +120,6 @@ export const keys = {
   execution: (executionId: string): Key => key('execution', executionId, 'EXECUTION'),
   /** a part of a queue of calls */
   queuePart: (queue: 'approval' | 'callQueue', part: number): Key => key(queue, String(part), 'CALLS'),
-  /** a receipt that is not in the log yet */
-  newReceipt: (executionId: string): Key => key('newReceipt', executionId.slice(-1), executionId),
-  /** @param origin - name of the log */
-  loggedReceipt: (executionId: string, origin: string): Key => key('loggedReceipt', executionId, origin),
-  /** size and checkpoint of a log of receipts, and the run that extends it */
-  receiptLog: (origin: string): Key => key('receiptLog', origin, 'HEAD'),
-  /** entries that are being appended, in a partition of their own, because they are large */
-  receiptPage: (origin: string, page: string): Key => key('receiptLog', `${origin}#${page}`, 'PAGE'),
   jti: (issuer: string, jti: string): Key => key('jti', issuer, jti),
   slowCalls: (origin: string, functionName: string): Key => key('slowCalls', origin, `FUNCTION#${functionName}`),
   /**

@@ -35,8 +35,8 @@ const { log } = receipts;
 const signer = openReceiptSigner(receipts.certifier, Date.now);
 const evidenceOf = (coversAll: boolean) => openEvidence({ signer, table, coversAll, protocol: 'proto', now: Date.now });
 const actions = {
-  keyed: gate.openExecute({ withEvidence: evidenceOf(false) }),
-  all: gate.openExecute({ withEvidence: evidenceOf(true) }),
+  keyed: gate.openExecute({ around: evidenceOf(false) }),
+  all: gate.openExecute({ around: evidenceOf(true) }),
   log: createGetLog({ log, table }),
   proof: createGetProof({ log, table }),
 };
@@ -110,13 +110,13 @@ test('a failure has a receipt; a call that was not sent has none', async () => {
 });
 
 test('the receipt of a deferred failure matches what its caller reads', async () => {
-  const withEvidence = evidenceOf(false);
+  const around = evidenceOf(false);
   const parts = openDeferredParts(gate);
   const policy = loadPolicyTemplate();
   status = 422;
   const asked = await run(actions.keyed, { ...keyed('background'), Prefer: 'respond-async' });
   const id = asked.body.execution.split('/').at(-1);
-  await parts.openWorker({ policy, withEvidence })(id);
+  await parts.openWorker({ policy, around })(id);
   status = 200;
   const { headers, body } = await parts.read(id, pat, { policy });
   expect(body).toMatchObject({ status: 'done', outcome: { body: { error: { details: { upstream_status: 422 } } } } });
@@ -226,9 +226,9 @@ describe('refusals', () => {
 test('sends nothing if KMS fails', async () => {
   const broken = { read: receipts.certifier.read, sign: async () => Promise.reject(new Error('KMS is down')) };
   const signer = openReceiptSigner(broken, Date.now);
-  const withEvidence = openEvidence({ signer, table: gate.database.table, coversAll: true, protocol: 'proto', now: Date.now });
+  const around = openEvidence({ signer, table: gate.database.table, coversAll: true, protocol: 'proto', now: Date.now });
   const before = upstream.seen.length;
-  expect((await run(gate.openExecute({ withEvidence }))).status).toBe(500);
+  expect((await run(gate.openExecute({ around }))).status).toBe(500);
   expect(upstream.seen.length).toBe(before);
 });
 

@@ -3,9 +3,9 @@ import { beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { type Checkpoint, verifyCheckpoint, verifyConsistency } from '../../../client/receipts.ts';
 import { log as lines } from '../../../functions/core/runtime/log.ts';
 import { newUlid, timeOfUlid } from '../../../functions/core/runtime/ulid.ts';
-import { keys, newReceiptPartitions } from '../../../functions/core/table/keys.ts';
 import { type Entry, newReceiptItem, spellEntry } from '../../../functions/receipts/entries.ts';
 import { verifierKey } from '../../../functions/receipts/note.ts';
+import { newReceiptPartitions, receiptKeys } from '../../../functions/receipts/records.ts';
 import { type HeadItem, type LoggedItem, leaseMs, openSequencer, type SequencedLog } from '../../../functions/receipts/sequencer.ts';
 import { leafHash, readConsistency, rootOf, tilePath } from '../../../functions/receipts/tiles.ts';
 import { openMemoryTable } from '../../world/memory-table.ts';
@@ -73,10 +73,12 @@ async function readLog(): Promise<string[]> {
 async function expectLogged(entries: readonly Entry[]): Promise<void> {
   const logged = await readLog();
   expect([...logged].sort()).toEqual(entries.map(spellEntry).sort());
-  const places = await table.getAll<LoggedItem>(entries.slice(0, 100).map(({ executionId }) => keys.loggedReceipt(executionId, origin)));
+  const places = await table.getAll<LoggedItem>(
+    entries.slice(0, 100).map(({ executionId }) => receiptKeys.loggedReceipt(executionId, origin)),
+  );
   expect(places.map((place) => logged[place?.index ?? -1])).toEqual(entries.slice(0, 100).map(spellEntry));
   expect(await waiting()).toBe(0);
-  expect(await table.get<HeadItem>(keys.receiptLog(origin))).not.toHaveProperty('page');
+  expect(await table.get<HeadItem>(receiptKeys.receiptLog(origin))).not.toHaveProperty('page');
 }
 
 /** Runs a sequencer that fails at one of its operations, before or after it takes effect, as in a crash. */
@@ -177,7 +179,7 @@ test('a late sequencer does not replace a checkpoint with an earlier one', async
     await log.store.write(path, content);
   };
   const late = sequence({ store: { ...log.store, write } });
-  while ((await table.get<HeadItem>(keys.receiptLog(origin)))?.size !== 2) await new Promise((resolve) => setTimeout(resolve, 5));
+  while ((await table.get<HeadItem>(receiptKeys.receiptLog(origin)))?.size !== 2) await new Promise((resolve) => setTimeout(resolve, 5));
   await sequenceLater();
   const second = await addReceipts(2);
   await sequence();
@@ -340,7 +342,7 @@ test('the keys are published once, and again after they have changed', async () 
 
 test('a receipt in a partition of an earlier release is appended once, and no longer waits', async () => {
   const entry = { executionId: newUlid(), digest: 'd'.repeat(43) };
-  const [, other = ''] = newReceiptPartitions().filter((pk) => pk !== keys.newReceipt(entry.executionId).pk);
+  const [, other = ''] = newReceiptPartitions().filter((pk) => pk !== receiptKeys.newReceipt(entry.executionId).pk);
   await table.put({ ...newReceiptItem(entry), pk: other });
   await sequence();
   await sequence();
@@ -357,7 +359,7 @@ async function prepareLog(size: number): Promise<Uint8Array[][]> {
     if (hashes.length > 0) objects.set(tilePath(level, Math.floor(count / 256), hashes.length), Buffer.concat(hashes));
   }
   if (size % 256 > 0) objects.set(tilePath('entries', Math.floor(size / 256), size % 256), Buffer.from('earlier entries'));
-  await table.put({ ...keys.receiptLog(origin), size, checkpoint: 'earlier', run_number: 1 });
+  await table.put({ ...receiptKeys.receiptLog(origin), size, checkpoint: 'earlier', run_number: 1 });
   return levels;
 }
 
@@ -421,12 +423,12 @@ describe('a head that is older than the published checkpoint', () => {
   ])('that %s is replaced by it, so that the log never contradicts itself', async (_, count, earlier) => {
     const first = await addReceipts(earlier);
     if (earlier > 0) await sequence();
-    const head = await table.get(keys.receiptLog(origin));
+    const head = await table.get(receiptKeys.receiptLog(origin));
     const entries = [...first, ...(await addReceipts(count))];
     await sequence();
     const before = await checkpoint();
     table = openMemoryTable();
-    if (earlier > 0 && head) await table.put({ ...keys.receiptLog(origin), ...head });
+    if (earlier > 0 && head) await table.put({ ...receiptKeys.receiptLog(origin), ...head });
     const fresh = await addReceipts(2);
     await sequenceLater();
     await expectExtended(before);

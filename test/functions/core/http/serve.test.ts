@@ -273,7 +273,7 @@ describe('a conditional read', () => {
       'X-Request-Id': 'request-1',
       'Strict-Transport-Security': 'max-age=31536000',
       'Access-Control-Allow-Origin': 'https://a.example',
-      'Access-Control-Expose-Headers': expect.stringContaining('ETag'),
+      'Access-Control-Expose-Headers': '*',
     });
   });
 });
@@ -304,7 +304,7 @@ test('an invocation that runs out of time is aborted, refused and logged', async
       'Strict-Transport-Security': 'max-age=31536000',
       'Retry-After': '1',
       'Access-Control-Allow-Origin': '*',
-      'Access-Control-Expose-Headers': expect.stringContaining('Retry-After'),
+      'Access-Control-Expose-Headers': '*',
     },
     body: {
       error: {
