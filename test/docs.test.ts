@@ -196,6 +196,7 @@ const checks: Record<string, ((table: Table) => void) | string> = {
   'what stays | a month | remove it with': 'test/lib/template.check.ts',
   'scenarios | promise': 'test/long/prove.ts',
   'with real components | promise': 'test/long/prove.ts',
+  'socket | what a feature adds': namesFiles,
   'change of `vpc` | what you see': 'test/lib/template.check.ts',
   'load | first limit | what to do': ({ rows }) => {
     const { requestsPerSecond } = parseSettings({});

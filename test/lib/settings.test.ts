@@ -305,7 +305,7 @@ test.each([
   [
     { receipts: 'keyed', adopt: receiptLog },
     'Stage production: the stack is protected against deletion, and keeps its table, keys and users. PATs are signed with the key "first". ' +
-      'Adopted, not created: the log of receipts in intentgate-log.',
+      'Adopted, not created: the bucket intentgate-log.',
   ],
 ])('synthesis says what it decided for %j', (given, expected) => {
   expect(describeDecisions(parseSettings(given))).toBe(expected);
