@@ -581,15 +581,18 @@ describe('a deployment', () => {
 
   test('grants each function what it used', async () => {
     const { functions } = (await askAccount('list')) as Account;
+    const used = new Set<string>();
     for (const row of rows) {
       const [arn = '', role = ''] =
         Object.entries(functions).find(([name]) => name.includes(`-${row.name.replaceAll('-', '')}Function`))?.[1] ?? [];
       expect([row.name, arn]).toEqual([row.name, expect.stringContaining(':function:')]);
       const calls = gateway.calls.filter(({ accessKeyId }) => accessKeyId === accessKeyOf(arn, role));
+      if (calls.length > 0) used.add(row.name);
       const refused = new Set(calls.flatMap((made) => refusedOf(row, made)));
       expect({ name: row.name, refused: [...refused] }).toEqual({ name: row.name, refused: [] });
     }
-    expect(gateway.calls.length).toBeGreaterThan(100);
+    // what the smoke test alone uses, so that this also holds in a run of fewer tests
+    expect([...used]).toEqual(expect.arrayContaining(['execute-intent', 'issue-pat', 'search-intents']));
   });
 
   test('is destroyed without a trace', async () => {
