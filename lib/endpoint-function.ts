@@ -92,7 +92,7 @@ export class EndpointFunction extends Construct {
       tracing: isTraced ? Tracing.ACTIVE : Tracing.DISABLED,
       ...props.network?.placement,
     });
-    props.network?.connect(this.lambda, this.role);
+    props.network?.connect(this);
     this.resource = this.lambda.node.defaultChild as CfnFunction;
     const traces = 'X-Ray does not support permissions on resources; only the two actions that write traces are granted.';
     acknowledge(this.role, { 'AwsSolutions-IAM5[Resource::*]': traces, 'Serverless-LambdaStarPermissions': traces });

@@ -62,7 +62,7 @@ Nothing was deployed. Correct the above, then run the command again.
   } finally {
     await close(account);
   }
-  expect(asked.sort()).toEqual(['/', '/2016-08-19/account-settings', '/account', 'DescribeStacks']);
+  expect(asked.sort()).toEqual(['/', '/', '/2016-08-19/account-settings', '/account', 'DescribeStacks']);
 });
 
 test('login uses the user pool of the deployment at the address', async () => {
