@@ -32,9 +32,11 @@ export const tags: readonly { name: string; description: string; endpoints: Endp
 
 type Merged<Union> = (Union extends unknown ? (member: Union) => void : never) extends (merged: infer All) => void ? All : never;
 
-type OfFeatures = [(typeof named)[number]] extends [never]
+type GroupsOf<Feature> = Feature extends { endpoints: infer Tags } ? Tags[keyof Tags] : never;
+
+type OfFeatures = [GroupsOf<(typeof named)[number]>] extends [never]
   ? Record<never, EndpointRow>
-  : Merged<(typeof named)[number]['endpoints'] extends infer Tags ? Tags[keyof Tags] : never>;
+  : Merged<GroupsOf<(typeof named)[number]>>;
 
 const rows = {
   ...agents,

@@ -6,7 +6,7 @@ import type { Declaration } from './feature.ts';
 import { receipts } from './receipts/declaration.ts';
 import { findAdoptionProblems, receiptAdoption, receiptSettings } from './receipts/settings.ts';
 
-/** Their types have the names of the endpoints. */
+/** A tuple, from whose literal keys the names of endpoints derive. */
 export const named = [receipts] as const satisfies readonly Declaration[];
 
 export const features: readonly Declaration[] = named;

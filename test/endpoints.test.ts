@@ -4,6 +4,7 @@ import { jwsAlgorithmNames } from '../functions/core/pat/signatures.ts';
 import { sourceOf } from '../lib/bundle.ts';
 import type { BackgroundFunction } from '../lib/endpoints/endpoint.ts';
 import { backgroundFunctions, backgroundWithCollection, type Endpoint, endpoints, hasFunction } from '../lib/endpoints.ts';
+import { features } from '../lib/features.ts';
 
 const guide = 'CONTRIBUTING.md, "Add an endpoint", says how';
 const tests = globSync(['test/functions/**/*.test.ts', 'test/e2e/*.check.ts', 'test/support/deferred.ts']).map((file) => ({
@@ -49,6 +50,11 @@ const names = new Set<string>(rows.map(({ name }) => name));
 
 test.each(rows)('$name has its file and its test', (row) => {
   expect(listMissing(row)).toBe('');
+});
+
+test('every endpoint of a feature is under a tag that exists', () => {
+  const ofFeatures = features.flatMap(({ endpoints: groups = {} }) => Object.values(groups).flatMap((group) => Object.keys(group)));
+  expect(ofFeatures.filter((name) => !endpoints.some((endpoint) => endpoint.name === name))).toEqual([]);
 });
 
 test('every function has its row in lib/endpoints', () => {

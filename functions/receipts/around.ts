@@ -5,15 +5,13 @@ import { openKms } from '../core/aws/kms.ts';
 import type { Around } from '../core/execution/around.ts';
 import type { Execution, ExecutionRequest } from '../core/execution/execution.ts';
 import { narrowOutcome } from '../core/execution/narrow.ts';
-import { isOutcome, withAdded } from '../core/execution/once.ts';
+import { isOutcome } from '../core/execution/once.ts';
 import type { Outcome } from '../core/execution/outcome.ts';
 import type { ResolvedCall } from '../core/execution/resolve.ts';
 import { describeError } from '../core/http/response.ts';
 import type { JsonValue } from '../core/json/json.ts';
 import { ApiError } from '../core/runtime/api-error.ts';
 import { readEnvironment } from '../core/runtime/environment.ts';
-import { describeCause, log } from '../core/runtime/log.ts';
-import type { Table } from '../core/table/table.ts';
 import { newReceiptItem, toEntry } from './entries.ts';
 import { readReceiptEnvironment } from './environment.ts';
 import { openEvidenceKey } from './evidence-keys.ts';
@@ -26,7 +24,6 @@ const digestSalted = (salt: Buffer, text: string): string => createHash('sha256'
 
 export interface EvidenceParts {
   signer: ReceiptSigner;
-  table: Pick<Table, 'put'>;
   /** whether calls without an idempotency key get receipts, too */
   coversAll: boolean;
   /** prefix of error references */
@@ -36,10 +33,9 @@ export interface EvidenceParts {
 }
 
 /**
- * Issues a receipt for each call that the upstream may have acted on, if the setting covers the call. The receipt of a call under an idempotency key is
- * stored with its outcome; any other takes one extra write.
+ * Issues a receipt for each call that the upstream may have acted on, if the setting covers the call.
  */
-export function openEvidence({ signer, table, coversAll, protocol, now }: EvidenceParts): Around {
+export function openEvidence({ signer, coversAll, protocol, now }: EvidenceParts): Around {
   return async (execution, call, body, attempt) => {
     if (!call.keyed && !coversAll) return attempt();
     await signer.prepare();
@@ -48,13 +44,9 @@ export function openEvidence({ signer, table, coversAll, protocol, now }: Eviden
     if (!mayHaveActed || !isOutcome(result)) return attempted;
     const { headers, claims } = describe(execution, call, body, result);
     const receipt = signer.sign(claims);
-    const item = newReceiptItem(toEntry(claims.execution_id, receipt));
-    const added = {
-      headers: { [receiptName]: receipt, ...headers, ...attempted.added?.headers },
-      writes: [{ put: item }, ...(attempted.added?.writes ?? [])],
-    };
-    if (call.keyed) return { ...attempted, added };
-    return (await isKept(item)) ? { ...attempted, result: withAdded({ ...attempted, added }) } : attempted;
+    const headersAdded = { ...attempted.added?.headers, [receiptName]: receipt, ...headers };
+    const writes = [{ put: newReceiptItem(toEntry(claims.execution_id, receipt)) }, ...(attempted.added?.writes ?? [])];
+    return { ...attempted, added: { headers: headersAdded, writes } };
   };
 
   function describe({ request, caller, holder, logLine }: Execution, call: ResolvedCall, body: JsonValue, result: Outcome) {
@@ -79,21 +71,12 @@ export function openEvidence({ signer, table, coversAll, protocol, now }: Eviden
     const { body } = narrowed instanceof ApiError ? describeError(narrowed, { protocol, requestId, baseUrl }) : narrowed;
     return JSON.stringify(body);
   }
-
-  async function isKept(item: ReturnType<typeof newReceiptItem>): Promise<boolean> {
-    try {
-      return await table.put(item);
-    } catch (error) {
-      log.warn('receipt not kept', { cause: describeCause(error) });
-      return false;
-    }
-  }
 }
 
-export function receiptsFromEnvironment(table: Pick<Table, 'put'>): Around {
+export function receiptsFromEnvironment(): Around {
   const { receipts, receiptKey } = readReceiptEnvironment([], ['receipts', 'receiptKey']);
   if (!receipts || !receiptKey) return (_execution, _call, _body, attempt) => attempt();
   const { protocol } = readEnvironment(['protocol']);
   const signer = openReceiptSigner(openEvidenceKey(openKms(), receiptKey), Date.now);
-  return openEvidence({ signer, table, coversAll: receipts === 'all', protocol, now: Date.now });
+  return openEvidence({ signer, coversAll: receipts === 'all', protocol, now: Date.now });
 }

@@ -114,7 +114,7 @@ export function openSequencer(
 
     /**
      * Continues from the published checkpoint if the head is older or missing, as in a table that was restored or not adopted with its bucket: no
-     * checkpoint may ever contradict a published one. Receipts that such a table has forgotten to be in the log are appended once more.
+     * checkpoint may ever contradict a published one. A receipt whose position the table has lost is appended a second time.
      */
     async function catchUp(): Promise<void> {
       const published = (await store.read('checkpoint'))?.toString();

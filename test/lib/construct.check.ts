@@ -223,7 +223,7 @@ test('a gate uses the constructs of the app, refuses mistakes, and warns of poli
   expect(keyPolicies).toEqual({ signingKeys: 2, receiptKey: 4, logKey: 2 });
   const template = await readTemplate('MyAwsStack');
   const alarms = ofType(template, 'AWS::CloudWatch::Alarm');
-  expect(alarms.find(({ Dimensions }) => JSON.stringify(Dimensions)?.includes('RATE_LIMIT_EXCEEDED'))).toMatchObject({
+  expect(alarms.find(({ Dimensions }) => JSON.stringify(Dimensions)?.includes('TOO_MANY_REQUESTS'))).toMatchObject({
     Namespace: expect.stringMatching(/^MyAwsStack-Gate-[0-9a-f]{12}$/),
     MetricName: 'Refusals',
     Statistic: 'Sum',

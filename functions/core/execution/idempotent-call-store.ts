@@ -4,6 +4,7 @@
  */
 import { longestCallSeconds } from '../../../schemas/deferred.ts';
 import { isUnavailable, unavailable } from '../runtime/api-error.ts';
+import { describeCause, log } from '../runtime/log.ts';
 import type { Condition, Update } from '../table/expression.ts';
 import { type Key, keys } from '../table/keys.ts';
 import type { Item, Table, Write } from '../table/table.ts';
@@ -117,6 +118,20 @@ export function openIdempotentCalls(table: Table) {
     async finish({ account, key, executionId }: KeyedCall, outcome: Outcome, others?: readonly Write[]): Promise<boolean> {
       const update = { set: await outcomeMembers(outcome), when: isOwn(executionId) };
       return unlessUnreachable(writeWith(table, keys.call(account, key), update, others));
+    },
+
+    /** Makes the writes that belong to the answer of a call without a key, all or none. @returns whether they were made */
+    async keep(writes: readonly Write[] = []): Promise<boolean> {
+      const [first, ...others] = writes;
+      if (!first) return true;
+      try {
+        // one write alone costs half of a transaction
+        if (others.length === 0 && 'put' in first) return await table.put(first.put, first);
+        return (await table.transact(writes)) === true;
+      } catch (error) {
+        log.warn('not stored with the answer', { cause: describeCause(error) });
+        return false;
+      }
     },
 
     /** Frees the key, because the upstream did not act. Returns false if the table cannot be reached, which leaves the call `unknown`. */

@@ -36,7 +36,8 @@ export async function once(calls: IdempotentCalls, options: OnceOptions, attempt
   if (!keyed) {
     await precheck();
     await useProof();
-    return answerOrThrow((await attempt()).result);
+    const attempted = await attempt();
+    return answerOrThrow((await calls.keep(attempted.added?.writes)) ? withAdded(attempted) : attempted.result);
   }
   const earlier = await takeKey(calls, { ...options, keyed }, () => calls.begin(keyed));
   if (earlier) return earlier;

@@ -32,7 +32,8 @@ test('npm run deploy examines the account first, and deploys nothing that would 
     asked.push(searchParams.get('Action') ?? pathname);
     if (searchParams.has('Action')) return response.writeHead(400).end('<Message>Stack with id IntentGate-test does not exist</Message>');
     // of keys that an earlier stack left
-    if (request.headers['x-amz-target'] === 'TrentService.DescribeKey') return response.writeHead(400).end('{"__type":"NotFoundException"}');
+    if (request.headers['x-amz-target'] === 'TrentService.DescribeKey')
+      return response.writeHead(400).end('{"__type":"NotFoundException"}');
     if (pathname === '/account') return response.end('{}');
     if (pathname.includes('account-settings')) return response.end('{"AccountLimit":{"UnreservedConcurrentExecutions":10}}');
     return response.end(

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { verifyCheckpoint, verifyReceipt } from '../../../client/receipts.ts';
+import { nest } from '../../../functions/core/execution/around.ts';
 import type { Action } from '../../../functions/core/http/serve.ts';
 import { loadPolicyTemplate } from '../../../functions/core/policy/published-policy.ts';
 import { openEvidence } from '../../../functions/receipts/around.ts';
@@ -33,7 +34,7 @@ await gate.intents.create(serviceId, intentOf(uid, { endpoint: endpointAt() }));
 const { table } = gate.database;
 const { log } = receipts;
 const signer = openReceiptSigner(receipts.certifier, Date.now);
-const evidenceOf = (coversAll: boolean) => openEvidence({ signer, table, coversAll, protocol: 'proto', now: Date.now });
+const evidenceOf = (coversAll: boolean) => nest(openEvidence({ signer, coversAll, protocol: 'proto', now: Date.now }));
 const actions = {
   keyed: gate.openExecute({ around: evidenceOf(false) }),
   all: gate.openExecute({ around: evidenceOf(true) }),
@@ -226,10 +227,13 @@ describe('refusals', () => {
 test('sends nothing if KMS fails', async () => {
   const broken = { read: receipts.certifier.read, sign: async () => Promise.reject(new Error('KMS is down')) };
   const signer = openReceiptSigner(broken, Date.now);
-  const around = openEvidence({ signer, table: gate.database.table, coversAll: true, protocol: 'proto', now: Date.now });
+  const around = nest(openEvidence({ signer, coversAll: true, protocol: 'proto', now: Date.now }));
   const before = upstream.seen.length;
   expect((await run(gate.openExecute({ around }))).status).toBe(500);
+  expect((await run(gate.openExecute({ around }), keyed('kms-fails'))).status).toBe(500);
   expect(upstream.seen.length).toBe(before);
+  // nothing was sent, so the key is free
+  expect((await run(actions.keyed, keyed('kms-fails'))).status).toBe(200);
 });
 
 test('a missing bucket is an error, not an empty log', async () => {
