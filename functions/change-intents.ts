@@ -13,7 +13,7 @@ import { type EgressRules, egressRulesFromEnvironment } from './core/relay/egres
 import { readEnvironment } from './core/runtime/environment.ts';
 import { describeCause, log } from './core/runtime/log.ts';
 
-/** A bulk change has the snapshot of the search index checked once in so many entries of the log, each of up to 30 changes. */
+/** During a bulk import, every 16th log entry (each of up to 30 changes) checks whether a snapshot of the search index is due. */
 const entriesPerCheck = 16;
 
 export interface Deps {
@@ -54,7 +54,7 @@ export const createAction =
     return ok({ seq: done.seq, intents: remaining.map((intent) => ({ intent_uid: intent.intent_uid, digest: digestIntent(intent) })) });
   };
 
-/** The schedule of the function makes up for it. */
+/** The scheduled run will catch up. */
 const warnOfSnapshot = (error: unknown) => log.warn('snapshot of the search index not checked', { cause: describeCause(error) });
 
 const { snapshotFunction } = readEnvironment([], ['snapshotFunction']);

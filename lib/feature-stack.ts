@@ -6,9 +6,9 @@ import type { Settings } from './settings.ts';
 
 export interface FeatureContext {
   settings: Settings;
-  /** prefix of names of resources that other stacks share the namespace of */
+  /** prefix of names that must be unique in the account and region */
   gateName: string;
-  /** encrypts data at rest, if the account has a key for that */
+  /** the stack's own key for data at rest (`customerManagedKey`), if it has one */
   dataKey: IKey | undefined;
 }
 

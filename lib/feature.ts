@@ -23,7 +23,7 @@ export interface Declaration {
   /** what it adds to functions of the core, by name */
   additions?: Readonly<Record<string, { needs?: Needs; headers?: readonly string[] }>>;
   responseHeaders?: Readonly<Record<string, HeaderRow>>;
-  /** what ends below high rates of requests, each as the end of a sentence */
+  /** what is used up first at high rates of requests: noun phrases, which the warning joins with commas */
   rateCeilings?: (settings: Readonly<Record<string, unknown>>) => readonly string[];
   /** what a stack can adopt that a deleted one left, by members of the setting `adopt` */
   adopted?: {

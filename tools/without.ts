@@ -1,6 +1,6 @@
 /**
- * `npm run without -- <feature> ...` or `-- --all`: deletes each feature in a copy of the project, and checks that the rest type-checks, synthesizes and
- * passes its tests. Type checks and tests leave out what tries the whole product: `*.check.ts` and the pages of the documentation.
+ * `npm run without -- <feature> ...`, `-- --all` or `-- --next` (another one after each commit): deletes each feature in a copy of the project, and
+ * checks that the rest type-checks, synthesizes and passes its tests. Type checks and tests leave out what tries the whole product: `*.check.ts` and the pages of the documentation.
  */
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -69,7 +69,9 @@ function tryWithout(feature: string): boolean {
 }
 
 const words = process.argv.slice(2);
-const chosen = words.includes('--all') ? features : words;
+const commits = Number(spawnSync('git', ['rev-list', '--count', 'HEAD'], { encoding: 'utf8' }).stdout);
+const turn = features.slice(commits % features.length).slice(0, 1);
+const chosen = words.includes('--all') ? features : words.flatMap((word) => (word === '--next' ? turn : [word]));
 const unknown = chosen.filter((name) => !features.includes(name));
 if (chosen.length === 0 || unknown.length > 0) {
   console.error(`Name features, or --all: ${features.join(', ')}.`);

@@ -20,9 +20,9 @@ export interface HeadItem extends Item {
   checkpoint: string;
   /** digest of the published keys */
   keys?: string;
-  /** the page of entries that is being appended, until they are no longer among the waiting receipts */
+  /** the page that is being appended; its last step clears it */
   page?: string;
-  /** size of the log before `page`; equal to `size` until its tiles are written */
+  /** size of the log before `page`: if `size` is larger, the tiles of the page are written */
   from?: number;
 }
 

@@ -68,7 +68,7 @@ export function countOne({ at, outcome, upstream_host, upstream_status, upstream
 
 const isCounter = (name: string): boolean => /^(executions|refused_.*|upstream_(calls|failures|ms)|drift|latency_\d)$/.test(name);
 
-/** Names of counters that have been added, because there are few of them, and millions of executions. */
+/** Caches {@link isCounter} by name: there are few names, and millions of executions. */
 const counters = new Map<string, boolean>();
 
 function addTo(sum: Counted, one: Counted): void {
@@ -125,7 +125,7 @@ export function openSums(dimension: StatsDimension, present: readonly Counted[])
       addTo(sumOf(isTracked ? one : rest(one)), one);
     },
 
-    /** The totals: those of the busiest agents, and of all whose totals are present. Shared ones must be stored last, when the others are chosen. */
+    /** The totals: those of the busiest agents, and of all whose totals are present. Store the shared ones last, once the agents with totals of their own are fixed. */
     totals(): (Counted & { id: string })[] {
       if (dimension === 'agent') {
         const isPresent = (sum: Counted): number => Number(known.has(idOf(sum)));

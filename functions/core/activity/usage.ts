@@ -29,7 +29,7 @@ const totalsMs = 30_000;
 /** How long a roll-up may be silent before the next one takes over, in milliseconds: less than the minute between runs. */
 export const leaseMs = 50_000;
 
-/** Number of executions in a page, of which each shard has one in memory. */
+/** Executions per page. Each shard holds one page in memory. */
 const pageSize = 1_000;
 
 /**

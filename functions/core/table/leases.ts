@@ -33,7 +33,7 @@ export async function takeLease(
 ): Promise<(() => Promise<void>) | undefined> {
   const expiresAt = Math.ceil(now() / 1_000) + lifeSeconds;
   const lease = newLease(expiresAt);
-  const take = () =>
+  const acquire = () =>
     table.update(key, {
       add: [['leases', new Set([lease])]],
       set: { expires_at: expiresAt + sweepDelaySeconds },
@@ -41,11 +41,11 @@ export async function takeLease(
       isQuiet: true,
     });
   const remove = (leases: string[]) => table.update(key, { take: { leases: new Set(leases) }, isQuiet: true });
-  if (!(await take())) {
+  if (!(await acquire())) {
     const over = [...((await table.get<LeasesItem>(key))?.leases ?? [])].filter((one) => isLeaseOver(one, now()));
     if (over.length === 0) return undefined;
     await remove(over);
-    if (!(await take())) return undefined;
+    if (!(await acquire())) return undefined;
   }
   return async () => {
     await remove([lease]).catch((error: unknown) => log.warn('lease kept until it expires', { cause: describeCause(error) }));

@@ -105,7 +105,7 @@ export async function buildIndex(source: RegistrySource, file: string): Promise<
   try {
     for await (const { records } of source.readAll()) {
       index.apply(records);
-      // otherwise reads that run ahead time out on a slow processor, although their responses have arrived
+      // yield, so that responses that have arrived are handled before their reads time out
       await nextTurn();
     }
     // a concurrently renamed service may have been skipped, with intents that the log does not name
