@@ -63,6 +63,6 @@ export const handler = serveAdmin(
   createAction({
     ...registryFromEnvironment(),
     egress: egressRulesFromEnvironment(),
-    checkSnapshot: snapshotFunction === undefined ? undefined : openEvents(snapshotFunction),
+    checkSnapshot: snapshotFunction === undefined ? undefined : openEvents(snapshotFunction, 500),
   }),
 );

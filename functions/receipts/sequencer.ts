@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
 import { runInBatches } from '../core/runtime/batches.ts';
-import { log } from '../core/runtime/log.ts';
+import { describeCause, log } from '../core/runtime/log.ts';
 import { timeOfUlid } from '../core/runtime/ulid.ts';
+import type { Condition } from '../core/table/expression.ts';
 import type { Key } from '../core/table/keys.ts';
 import { beginRun, type Run, RunOvertaken } from '../core/table/leases.ts';
 import { getMany, writeMany } from '../core/table/pages.ts';
@@ -101,8 +102,12 @@ export function openSequencer(
     let recent = new Map<string, Uint8Array>();
     const key = verifier();
     const checkpointOf = async (size: number, root: Uint8Array) => signCheckpoint(await key, size, root, logKey.sign);
-    const save = async (set: Partial<HeadItem>, remove: readonly ('page' | 'from')[] = []): Promise<void> => {
-      await run.save(set, remove);
+    const save = async (
+      set: Partial<HeadItem>,
+      remove: readonly ('page' | 'from' | 'entries')[] = [],
+      when?: readonly Condition[],
+    ): Promise<void> => {
+      await run.save(set, remove, when);
       head = { ...head, ...set, ...Object.fromEntries(remove.map((name) => [name, undefined])) };
     };
     const pageKey = (page: string): Key => receiptKeys.receiptPage(origin, page);
@@ -113,16 +118,33 @@ export function openSequencer(
     }
 
     /**
-     * Continues from the published checkpoint if the head is older or missing, as in a table that was restored or not adopted with its bucket: no
-     * checkpoint may ever contradict a published one. A receipt whose position the table has lost is appended a second time.
+     * Makes head and published checkpoint agree, of which the newer counts: no checkpoint may ever contradict a published one. The head is older or
+     * missing in a table that was restored or not adopted with its bucket; a receipt whose position the table has lost is appended a second time. The
+     * published checkpoint is older if a late write of an earlier run replaced it.
      */
-    async function catchUp(): Promise<void> {
+    async function agree(): Promise<void> {
       const published = (await store.read('checkpoint'))?.toString();
       if (published === undefined) return;
-      const size = readCheckpoint(await key, published);
+      let size = -1;
+      try {
+        size = readCheckpoint(await key, published);
+      } catch (error) {
+        if (head.size === undefined) throw error;
+        log.warn('the published checkpoint is not of this log, and is replaced', { cause: describeCause(error) });
+      }
+      if (size < (head.size ?? 0)) await publish(head.checkpoint ?? '', head.keys);
       if (size <= (head.size ?? 0)) return;
       log.warn('the log continues from its published checkpoint, because the head in the table is older', { size, head: head.size ?? 0 });
       await save({ size, checkpoint: published }, ['page', 'from']);
+    }
+
+    /** Turns entries that an earlier release left in the head into a page. */
+    async function adoptEntries(): Promise<void> {
+      const left = head.entries as string[] | undefined;
+      if (!left || head.size === undefined) return;
+      const page = `${run.item.run_number}#${head.size}`;
+      await table.put({ ...pageKey(page), entries: left.join('\n'), expires_at: expiresAt() } satisfies PageItem & Key);
+      await save({ page }, ['entries'], [['absent', 'page']]);
     }
 
     /** Claims the next page. Deletes waiting receipts that are already in the log: a late retry may have stored one again. */
@@ -148,7 +170,14 @@ export function openSequencer(
       if (entries.length < fresh.length) isLast = false;
       const page = `${run.item.run_number}#${size}`;
       await table.put({ ...pageKey(page), entries: entries.join('\n'), expires_at: expiresAt() } satisfies PageItem & Key);
-      await save({ page, from: size });
+      await save(
+        { page, from: size },
+        [],
+        [
+          ['=', 'size', size],
+          ['absent', 'page'],
+        ],
+      );
     }
 
     /** Writes the tiles, then advances the head. */
@@ -162,7 +191,7 @@ export function openSequencer(
       const { objects, root } = await extendLog(read, size, added);
       await runInBatches(objects, parallel, ([path, content]) => store.write(path, content));
       recent = new Map([...used, ...objects]);
-      await save({ size: size + added.length, checkpoint: await checkpointOf(size + added.length, root) });
+      await save({ size: size + added.length, checkpoint: await checkpointOf(size + added.length, root) }, [], [['=', 'size', size]]);
     }
 
     async function finish({ from = 0, page = '', checkpoint, keys: published }: HeadItem, added: readonly string[]): Promise<void> {
@@ -177,13 +206,14 @@ export function openSequencer(
         ids.map((id) => ({ delete: receiptKeys.newReceipt(id) })),
         parallel,
       );
-      await save({ keys: digest }, ['page', 'from']);
+      await save({ keys: digest }, ['page', 'from'], [['=', 'page', page]]);
       await table.delete(pageKey(page));
       entries = undefined;
       count(added.length);
     }
 
-    await catchUp();
+    await adoptEntries();
+    await agree();
     while (remainingMs() > pageMs) {
       const { size, page, from } = head;
       if (size === undefined) await begin();

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { Executed } from '../../functions/core/activity/executed-lines.ts';
 import { openExecutionStats, toRows } from '../../functions/core/activity/stats.ts';
-import { maxAgents } from '../../functions/core/activity/totals.ts';
+import { maxAgents, openSums } from '../../functions/core/activity/totals.ts';
 import { leaseMs, openUsage } from '../../functions/core/activity/usage.ts';
 import { log } from '../../functions/core/runtime/log.ts';
 import { newUlid } from '../../functions/core/runtime/ulid.ts';
@@ -360,7 +360,7 @@ describe('more agents than have totals of their own', () => {
   };
 
   beforeEach(() => {
-    nowMs = noon;
+    nowMs = noon + 2 * minuteMs;
   });
 
   test('share one per service; the busiest keep their own, and every execution counts once at each level', async () => {
@@ -415,5 +415,30 @@ describe('more agents than have totals of their own', () => {
       const expected = Object.fromEntries(['s1', 's2'].map((id) => [id, all.filter(({ service_id }) => service_id === id).length]));
       expect([writes, await sumsOf(table, 'hour')]).toEqual([writes, expected]);
     }
+  });
+
+  test('are chosen once their minute is over, so that nobody who comes first keeps out who calls most', async () => {
+    const table = openMemoryTable();
+    nowMs = noon + 20_000;
+    await open(table).deliver(agents(maxAgents + 1).map(lineOf));
+    await open(table).rollUp();
+    expect(rowsOf(table, 'minute')).toEqual([]);
+    await open(table).deliver(Array.from({ length: 50 }, () => lineOf(executed({ agent_id: 'busy' }))));
+    nowMs = noon + 2 * minuteMs;
+    await open(table).rollUp();
+    const rows = rowsOf(table, 'minute');
+    expect(rows).toHaveLength(maxAgents + 1);
+    expect(rows.find(({ agent_id }) => agent_id === 'busy')).toMatchObject({ executions: 50 });
+    expect(await sumsOf(table, 'hour')).toEqual({ s1: maxAgents + 51 });
+  });
+
+  test('are chosen by their calls, however many agents came before', () => {
+    const sums = openSums('agent', []);
+    for (let at = 0; at < 45_000; at++) sums.add({ executions: 1, service_id: 's1', agent_id: `once-${at}` });
+    for (let at = 0; at < 100; at++) sums.add({ executions: 1, service_id: 's1', agent_id: 'busy' });
+    const totals = sums.totals();
+    expect(totals.find(({ agent_id }) => agent_id === 'busy')).toMatchObject({ executions: 100 });
+    expect(totals).toHaveLength(maxAgents + 1);
+    expect(totals.reduce((sum, { executions }) => sum + executions, 0)).toBe(45_100);
   });
 });

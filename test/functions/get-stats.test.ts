@@ -191,8 +191,11 @@ test.each<[Record<string, string>, string, string]>([
 
 test('lists agents without the total that those beyond the busiest share', async () => {
   nowMs = noon + 40 * 86_400_000;
-  const crowd = Array.from({ length: maxAgents + 2 }, (_, at) => ({ service_id: own, intent_uid: pay, agent_id: `crowd-${at}` }));
-  await count(...crowd, { service_id: own, intent_uid: pay, agent_id: 'busy' }, { service_id: own, intent_uid: pay, agent_id: 'busy' });
+  const at = nowMs;
+  nowMs += 120_000;
+  const one = { at, service_id: own, intent_uid: pay };
+  const crowd = Array.from({ length: maxAgents + 2 }, (_, place) => ({ ...one, agent_id: `crowd-${place}` }));
+  await count(...crowd, { ...one, agent_id: 'busy' }, { ...one, agent_id: 'busy' });
   const { body } = await read({ period: 'hour', by: 'agent' });
   const { agents } = statsByAgent.parse(body);
   expect(agents).toHaveLength(200);

@@ -115,15 +115,30 @@ export function openSums(dimension: StatsDimension, present: readonly Counted[])
     }
     return sum;
   };
+  /** Lets the half of the agents with fewest executions share totals, except those that keep their own. */
+  function fold(): void {
+    const own = [...sums.values()].filter((sum) => !isShared(dimension, sum) && !known.has(idOf(sum)));
+    own.sort((one, other) => one.executions - other.executions);
+    for (const sum of own.slice(0, own.length / 2)) share(sum);
+  }
+
+  function share(sum: Counted): void {
+    sums.delete(idOf(sum));
+    addTo(sumOf(rest(sum)), sum);
+  }
+
   const rest = ({ service_id }: Counted): Counted => ({ executions: 0, ...(service_id !== undefined && { service_id }) });
   for (const one of present) sumOf(one);
 
   return {
     add(one: Counted): void {
       if (dimension === 'intent' && one.intent_uid === undefined) return;
-      const isTracked = dimension !== 'agent' || sums.size < maxTracked || sums.has(idOf(one));
-      addTo(sumOf(isTracked ? one : rest(one)), one);
+      if (dimension === 'agent' && sums.size >= maxTracked + known.size && !sums.has(idOf(one))) fold();
+      addTo(sumOf(one), one);
     },
+
+    /** Whether some agents have to share totals. */
+    isCrowded: (): boolean => dimension === 'agent' && sums.size > Math.max(maxAgents, known.size),
 
     /** The totals: those of the busiest agents, and of all whose totals are present. Store the shared ones last, once the agents with totals of their own are fixed. */
     totals(): (Counted & { id: string })[] {
@@ -132,10 +147,7 @@ export function openSums(dimension: StatsDimension, present: readonly Counted[])
         const own = [...sums.values()]
           .filter((sum) => !isShared(dimension, sum))
           .sort((one, other) => isPresent(other) - isPresent(one) || other.executions - one.executions);
-        for (const sum of own.slice(Math.max(maxAgents, known.size))) {
-          sums.delete(idOf(sum));
-          addTo(sumOf(rest(sum)), sum);
-        }
+        for (const sum of own.slice(Math.max(maxAgents, known.size))) share(sum);
       }
       return [...sums].map(([id, sum]) => ({ id, ...sum }));
     },

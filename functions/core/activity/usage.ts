@@ -26,6 +26,9 @@ const shardOf = ({ execution_id }: Executed): number => (execution_id.codePointA
 /** Time reserved for the totals of a minute, in milliseconds. */
 const totalsMs = 30_000;
 
+/** How long after its end a crowded minute is added up, in milliseconds: most of its log lines have been delivered by then. */
+const graceMs = 15_000;
+
 /** How long a roll-up may be silent before the next one takes over, in milliseconds: less than the minute between runs. */
 export const leaseMs = 50_000;
 
@@ -58,7 +61,8 @@ export function openUsage(table: Table, now: () => number = Date.now) {
   /**
    * Replaces the totals of a slot.
    * @param parts - pages of what they are summed from
-   * @returns the number of executions; undefined if the time was up before anything was written
+   * @returns the number of executions; undefined if the time was up before anything was written, or the minute is too crowded to choose the agents
+   * with totals of their own before it is over
    */
   async function total(
     level: Level,
@@ -88,10 +92,15 @@ export function openUsage(table: Table, now: () => number = Date.now) {
     };
     await Promise.all(parts.map(read));
     if (isOver()) return undefined;
+    const isGoingOn = level === 'minute' && slot + levels.minute.slotMs + graceMs > now();
+    if (isGoingOn && tables.some(({ sums }) => sums.isCrowded())) return undefined;
     for (const { dimension, executionsAt, sums } of tables) {
       await run.save({});
       const totals = sums.totals().map(({ id, ...sum }) => ({ ...keys.stats(level, dimension, slot, id), ...sum, slot, expires_at }));
-      const put = (item: Totals) => table.put(item, { when: [['any', ['absent', 'pk'], ['<', 'executions', item.executions]]] });
+      const put = async (item: Totals): Promise<void> => {
+        await run.renew();
+        await table.put(item, { when: [['any', ['absent', 'pk'], ['<', 'executions', item.executions]]] });
+      };
       const changed = totals.filter((item) => executionsAt.get(item.sk) !== item.executions);
       const [shared = [], own = []] = [true, false].map((is) => changed.filter((item) => isShared(dimension, item) === is));
       await forEach(own, put);
@@ -146,7 +155,8 @@ export function openUsage(table: Table, now: () => number = Date.now) {
             shards.map((shard) => countedOf(minute, shard)),
             turn,
           );
-          if (counted === undefined) return;
+          if (counted === undefined && turn.isOver()) return;
+          if (counted === undefined) continue;
           executions += counted;
           await mark(keys.changedSlot('hour', slotOf('hour', minute)), slotOf('hour', minute));
           await forEach(minutes.get(minute) ?? [], unmark);

@@ -17,9 +17,12 @@ export function openFunction(nameOrArn: string, kind: 'RequestResponse' | 'Event
   };
 }
 
-/** Returns a function that starts another function without waiting for it. It throws if Lambda does not accept the event. */
-export function openEvents(nameOrArn: string): (event: object) => Promise<void> {
-  const invoke = openFunction(nameOrArn, 'Event', 2_000);
+/**
+ * Returns a function that starts another function without waiting for it. It throws if Lambda does not accept the event.
+ * @param timeoutMs - how long Lambda may take to accept it, in milliseconds
+ */
+export function openEvents(nameOrArn: string, timeoutMs = 2_000): (event: object) => Promise<void> {
+  const invoke = openFunction(nameOrArn, 'Event', timeoutMs);
   return async (event) => void (await invoke(event));
 }
 

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describeCause, log } from '../runtime/log.ts';
+import type { Condition } from './expression.ts';
 import type { Key } from './keys.ts';
 import type { Item, Table } from './table.ts';
 
@@ -76,11 +77,11 @@ export async function beginRun<T extends Item>(table: Pick<Table, 'update'>, key
   });
   if (!item) return undefined;
   let renewedMs = now();
-  const change = (set: Item, remove: readonly string[]) =>
-    table.update(key, { set, remove, when: [['=', 'run_number', item.run_number]], isQuiet: true });
-  const save = async (set: Item, remove: readonly string[] = []): Promise<void> => {
+  const change = (set: Item, remove: readonly string[], when: readonly Condition[] = []) =>
+    table.update(key, { set, remove, when: [['=', 'run_number', item.run_number], ...when], isQuiet: true });
+  const save = async (set: Item, remove: readonly string[] = [], when: readonly Condition[] = []): Promise<void> => {
     const savedMs = now();
-    if (!(await change({ ...set, busy_until: savedMs + lifeMs }, remove)))
+    if (!(await change({ ...set, busy_until: savedMs + lifeMs }, remove, when)))
       throw new RunOvertaken('a later run has taken over, because this one was silent for too long');
     renewedMs = savedMs;
   };

@@ -444,7 +444,68 @@ describe('a head that is older than the published checkpoint', () => {
     await sequence();
     const [text = ''] = String(objects.get('checkpoint')).split('\n\n');
     objects.set('checkpoint', Buffer.from(`${text.replace('\n1\n', '\n9\n')}\n\n— ${origin} ${randomBytes(68).toString('base64')}\n`));
+    table = openMemoryTable();
     await addReceipts(1);
     await expect(sequenceLater()).rejects.toThrow('the checkpoint in the bucket is not signed by the key of the log');
   });
+});
+
+describe('a late copy of a write that has been repeated', () => {
+  test.each<[string, (set: Partial<HeadItem>) => boolean]>([
+    ['claims the page', ({ page }) => page !== undefined],
+    ['advances the head', ({ size, page }) => size !== undefined && page === undefined],
+    ['gives up the page', (set) => set.size === undefined && set.page === undefined && set.keys !== undefined],
+  ])('that %s changes nothing', async (_, isMeant) => {
+    await sequence();
+    const entries = await addReceipts(3);
+    let late: Parameters<typeof table.update> | undefined;
+    const watching = {
+      ...table,
+      update: (async (...write: Parameters<typeof table.update>) => {
+        if (isMeant((write[1].set ?? {}) as Partial<HeadItem>) && write[1].when) late = write;
+        return table.update(...write);
+      }) as typeof table.update,
+    };
+    await sequence({}, watching);
+    if (!late) throw new Error('there was no such write');
+    await table.update(...late);
+    entries.push(...(await addReceipts(2)));
+    await sequenceLater();
+    await expectLogged(entries);
+  });
+});
+
+test.each([
+  ['an older one of the log', () => undefined],
+  ['one that the key of the log did not sign', () => Buffer.from('forged\n9\n')],
+  ['nothing but an empty object', () => Buffer.from('')],
+])('a published checkpoint that was replaced by %s is published again', async (_, replace) => {
+  await addReceipts(1);
+  await sequence();
+  const older = objects.get('checkpoint');
+  const entries = await addReceipts(1);
+  await sequence();
+  const newest = String(objects.get('checkpoint'));
+  objects.set('checkpoint', replace() ?? older ?? Buffer.from(''));
+  await sequenceLater();
+  expect(String(objects.get('checkpoint'))).toBe(newest);
+  expect(entries).toHaveLength(1);
+});
+
+test.each([
+  ['before their tiles', 0],
+  ['after the head has advanced', 2],
+])('entries that an earlier release left in the head %s are appended once', async (_, advanced) => {
+  await sequence();
+  const entries = await addReceipts(2);
+  const texts = entries.map(spellEntry).sort();
+  if (advanced > 0) {
+    await sequence();
+    for (const entry of entries) await table.put(newReceiptItem(entry));
+  }
+  await table.update(receiptKeys.receiptLog(origin), { set: { entries: texts, from: 0 } });
+  entries.push(...(await addReceipts(1)));
+  await sequenceLater();
+  await expectLogged(entries);
+  expect(await table.get(receiptKeys.receiptLog(origin))).not.toHaveProperty('entries');
 });
