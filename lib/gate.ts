@@ -23,6 +23,7 @@ import type { BackgroundFunction } from './endpoints/endpoint.ts';
 import type { Needs } from './endpoints/needs.ts';
 import { backgroundFunctions, backgroundWithCollection, type Endpoint, endpointsWith, executing, hasFunction } from './endpoints.ts';
 import { environmentOf } from './environment.ts';
+import './feature-stacks.ts';
 import { featureStacks } from './feature-stacks.ts';
 import { aliasNameOf, GradualDeployment, gradualFunctions } from './gradual-deployment.ts';
 import { passLogLines } from './log-lines.ts';

@@ -21,7 +21,7 @@ const isOf = (feature: string, file: string): boolean =>
 
 /** The socket without the imports from the feature's folders, and without the names that they import. */
 function unplug(socket: string, feature: string): string {
-  const imports = new RegExp(`^import (?:type )?\\{([^}]*)\\} from '[^']*/${feature}/[^']*';\\n`, 'gm');
+  const imports = new RegExp(`^import (?:(?:type )?\\{([^}]*)\\} from )?'[^']*/${feature}/[^']*';\\n`, 'gm');
   const names = [...socket.matchAll(imports)].flatMap(([, list = '']) => list.split(',').map((name) => name.trim()));
   return names
     .filter((name) => name !== '')
