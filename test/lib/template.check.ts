@@ -1024,7 +1024,7 @@ test('resources with data or addresses keep their logical ids, because a new id 
 
 const receiptIds = [
   ...['ReceiptKey306FE255', 'ReceiptKeyAlias3ECB4A45', 'LogKeyE83D0C1B', 'LogKeyAlias61EB334B', 'ReceiptLogD736B797'],
-  ...['sequencereceiptsFunction3B5D5799', 'AlarmsReceiptErrors76B4144A'],
+  ...['sequencereceiptsFunction3B5D5799', 'AlarmsReceiptAge93851BAC', 'AlarmsReceiptErrors76B4144A'],
 ];
 
 test.each<[string, Synthesis, string[], variable: string | undefined]>([
@@ -1273,8 +1273,8 @@ describe('alarms', () => {
     ['UsageAge', 600, 'counted executions'],
   ])('fire if work waits for too long or its function stops running: %s', (name, Threshold, message) => {
     const expected = { Namespace: 'IntentGate', MetricName: name, Statistic: 'Minimum', Period: 300, EvaluationPeriods: 1 };
-    expect(alarmOf(name)).toMatchObject({ ...expected, ...silence, ComparisonOperator: 'GreaterThanThreshold', Threshold });
-    expect(valuesOf(name)).toEqual([['$.oldest_seconds', `{ $.message = "${message}" }`]]);
+    expect(alarmOf(name, withReceipts)).toMatchObject({ ...expected, ...silence, ComparisonOperator: 'GreaterThanThreshold', Threshold });
+    expect(valuesOf(name, withReceipts)).toEqual([['$.oldest_seconds', `{ $.message = "${message}" }`]]);
   });
 
   test('of a function exist only with it', () => {
