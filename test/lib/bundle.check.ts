@@ -52,6 +52,7 @@ const sizes: Record<string, number> = {
   'get-proof': 570,
   'get-log': 570,
   'sequence-receipts': 550,
+  'change-intents': 550,
   'issue-pat': 530,
   'issue-token': 510,
 };
