@@ -2,7 +2,8 @@
 
 It replaces a global table whose name CloudFormation has made whenever one of its properties changes; only another key schema or name does. When it creates a REST API from an OpenAPI document, version 1.5.33 leaves out methods called ANY, what mock integrations answer, the
 roles of others, and gateway responses. API Gateway imports all four. It reads the filter of a log subscription as words that a line has to contain. It invokes the functions of an API without the role that the API names for that. It has no CodeDeploy; here applications and deployment groups are
-names alone, and an alias gets its new version with all requests. It answers no request between two changes of a stack, which take time on AWS. It refuses alarms on the sum of several metrics. It looks for the code of functions in files that end in .js or .mjs, not .cjs.
+names alone, and an alias gets its new version with all requests. It answers no request between two changes of a stack, which take time on AWS. It refuses alarms on the sum of several metrics. It looks for the code of functions in files that end in .js or .mjs, not .cjs. It stops functions that are running when they change; here
+they run again.
 """
 
 import functools
@@ -15,6 +16,7 @@ from ministack.app import main
 from ministack.core import lambda_runtime
 from ministack.services import apigateway_v1 as api
 from ministack.services import cloudwatch_logs as logs
+from ministack.services import lambda_svc
 from ministack.services.cloudformation import provisioners, stacks
 from ministack.services.cloudformation.provisioners import _RESOURCE_HANDLERS as handlers
 
@@ -90,6 +92,17 @@ def name_alone(logical_id, props, stack_name):
 
 for kind in ["Application", "DeploymentGroup"]:
     handlers[f"AWS::CodeDeploy::{kind}"] = {"create": name_alone, "delete": lambda physical_id, props: None}
+execute = lambda_svc._execute_function
+
+
+def execute_undisturbed(*args, **named):
+    for _ in range(5):
+        result = execute(*args, **named)
+        if not (result.get("error") and re.search("Worker process died|no attribute 'stdin'", str(result.get("body")))):
+            break
+    return result
+
+
 def slowly(change):
     """Leaves time for requests before an API changes, and after a policy has."""
     def change_slowly(*args, **named):
@@ -106,6 +119,7 @@ runs_on_worker_thread = stacks._runs_on_worker_thread
 stacks._runs_on_worker_thread = lambda kind: kind in SLOW or runs_on_worker_thread(kind)
 for kind in SLOW:
     handlers[kind]["update"] = slowly(handlers[kind]["update"])
+lambda_svc._execute_function = execute_undisturbed
 api._invoke_lambda_proxy_v1 = invoke_in_role
 provisioners._cw_metric_alarm_record = record_alarm_on_first
 lambda_runtime._NODEJS_WORKER_SCRIPT = lambda_runtime._NODEJS_WORKER_SCRIPT.replace('fullPath + ".mjs"', 'fullPath + ".cjs"')
