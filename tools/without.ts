@@ -1,6 +1,7 @@
 /**
  * `npm run without -- <feature> ...`, `-- --all` or `-- --next` (another one after each commit): deletes each feature in a copy of the project, and
- * checks that the rest type-checks, synthesizes and passes its tests. Type checks and tests leave out what tries the whole product: `*.check.ts` and the pages of the documentation.
+ * checks that the rest type-checks, synthesizes and passes its tests. Type checks and tests leave out what tries the whole product: `*.check.ts`, benchmarks and the pages of the
+ * documentation.
  */
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -47,7 +48,7 @@ function tryWithout(feature: string): boolean {
     for (const socket of sockets) writeFileSync(join(folder, socket), unplug(readFileSync(socket, 'utf8'), feature));
     const tsconfig = {
       extends: './tsconfig.json',
-      exclude: ['console/app', 'console/in-browser', 'node_modules', '**/*.check.ts', 'test/docs.test.ts'],
+      exclude: ['console/app', 'console/in-browser', 'node_modules', '**/*.check.ts', 'test/docs.test.ts', 'tools/bench.ts', 'tools/bench'],
     };
     writeFileSync(join(folder, 'tsconfig.without.json'), JSON.stringify(tsconfig));
     symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));

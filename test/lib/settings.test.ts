@@ -4,37 +4,12 @@ import type * as z from 'zod';
 import type { settingsObject } from '../../lib/settings/options.ts';
 import type { GateSettings } from '../../lib/settings/props.ts';
 import { renderProps } from '../../lib/settings/render-props.ts';
-import {
-  describeChanges,
-  describeDecisions,
-  describeUnknown,
-  parseSettings,
-  readSettings,
-  SettingsError,
-  warnOfRates,
-} from '../../lib/settings.ts';
+import { describeChanges, describeDecisions, describeUnknown, parseSettings, readSettings, warnOfRates } from '../../lib/settings.ts';
+import { mistakes } from '../support/settings.ts';
 
 const vpc = { vpcId: 'vpc-0123456789abcdef0', subnetIds: ['subnet-0123456789abcdef0'] };
 
 const keyArn = 'arn:aws:kms:eu-west-1:123456789012:key/mrk-1';
-
-const receiptLog = {
-  receiptKey: 'arn:aws:kms:eu-west-1:123456789012:key/11111111-2222-3333-4444-555555555555',
-  logKey: 'arn:aws:kms:eu-west-1:123456789012:key/66666666-7777-8888-9999-000000000000',
-  receiptBucket: 'intentgate-log',
-};
-
-function mistakes(given: Record<string, unknown>, read = parseSettings): string[] {
-  try {
-    read(given);
-  } catch (error) {
-    expect(error).toBeInstanceOf(SettingsError);
-    const [title, ...lines] = (error as SettingsError).message.split('\n');
-    expect(title).toBe('The settings are not valid:');
-    return lines.map((line) => line.trim());
-  }
-  return [];
-}
 
 /** Values of a setting, or of its first element, that are refused with the same message. */
 const refusing = (place: string, problem: string, ...values: string[][]): [Record<string, unknown>, string][] =>
@@ -205,41 +180,8 @@ describe('parseSettings', () => {
     ],
     [{ adopt: { signingKeys: { second: keyArn } } }, 'adopt.signingKeys.second: must be one of signingKeys (first)'],
     [{ signingKeys: 'a,b', adopt: { signingKeys: { a: keyArn, b: keyArn } } }, 'adopt.signingKeys: must not name a key twice'],
-    [{ receipts: 'off', adopt: receiptLog }, 'adopt.receiptKey: needs receipts: keyed or all'],
-    [{ adopt: { ...receiptLog, receiptKey: receiptLog.logKey } }, 'adopt.logKey: must differ from receiptKey'],
-    [{ adopt: { ...receiptLog, logKey: 'alias/IntentGate/log' } }, 'adopt.logKey: must be the ARN of a KMS key, not of an alias'],
-    [{ adopt: { ...receiptLog, receiptBucket: 'Log' } }, 'adopt.receiptBucket: must be the name of an S3 bucket'],
-    [{ adopt: { ...receiptLog, receiptBucket: 'arn:aws:s3:::intentgate-log' } }, 'adopt.receiptBucket: must be the name of an S3 bucket'],
   ])('refuses %j', (given, expected) => {
-    expect(mistakes({ receipts: 'keyed', ...given })).toEqual([expected]);
-  });
-
-  const listed = (id: string) =>
-    `"aws cloudformation describe-stack-events --stack-name <ARN of the stack that left them>" lists it with the status DELETE_SKIPPED; its LogicalResourceId begins with ${id}`;
-
-  test.each<[given: (keyof typeof receiptLog)[], expected: string[]]>([
-    [
-      ['receiptKey'],
-      [
-        `adopt.logKey: must be given with receiptKey. ${listed('LogKey')}`,
-        `adopt.receiptBucket: must be given with receiptKey. ${listed('ReceiptLog')}`,
-      ],
-    ],
-    [
-      ['receiptBucket'],
-      [
-        `adopt.receiptKey: must be given with receiptBucket. ${listed('ReceiptKey')}`,
-        `adopt.logKey: must be given with receiptBucket. ${listed('LogKey')}`,
-      ],
-    ],
-    [['receiptKey', 'logKey'], [`adopt.receiptBucket: must be given with receiptKey and logKey. ${listed('ReceiptLog')}`]],
-    [['logKey', 'receiptBucket'], [`adopt.receiptKey: must be given with logKey and receiptBucket. ${listed('ReceiptKey')}`]],
-    [['receiptKey', 'receiptBucket'], [`adopt.logKey: must be given with receiptKey and receiptBucket. ${listed('LogKey')}`]],
-    [['receiptKey', 'logKey', 'receiptBucket'], []],
-  ])('of the log of receipts, adopts all parts or none: %j', (names, expected) => {
-    const adopt = Object.fromEntries(names.map((name) => [name, receiptLog[name]]));
-    expect(mistakes({ receipts: 'keyed', adopt })).toEqual(expected);
-    expect(mistakes({ receipts: 'all', adopt: { ...adopt, registryTable: 'R-1', activityTable: 'A-1' } })).toEqual(expected);
+    expect(mistakes(given)).toEqual([expected]);
   });
 
   test('reports every mistake at once', () => {
@@ -302,30 +244,21 @@ test.each([
     'Stage production: the stack is protected against deletion, and keeps its table, keys and users. PATs are signed with the key "first". ' +
       `Adopted, not created: the tables R-1 and A-1, the user pool eu-west-1_Abc123, the key "first" (${keyArn}).`,
   ],
-  [
-    { receipts: 'keyed', adopt: receiptLog },
-    'Stage production: the stack is protected against deletion, and keeps its table, keys and users. PATs are signed with the key "first". ' +
-      'Adopted, not created: the bucket intentgate-log.',
-  ],
 ])('synthesis says what it decided for %j', (given, expected) => {
   expect(describeDecisions(parseSettings(given))).toBe(expected);
 });
 
 const lambda = "the account's concurrent executions of Lambda (1,000 by default, about 315 for 1,000 executions a second)";
 const writes = 'the 40,000 write units a second of the Activity table (about 8,000 executions)';
-const receipts = 'the receipts, which take 3 more write units each';
 const warning = (name: string, rate: number, ...ceilings: string[]) =>
   `${name} is ${rate}: above 3000, raise first what ends below it: ${ceilings.join(', ')}. See Limits in docs/operations.md`;
 
 test.each<[given: Record<string, unknown>, warnings: string[]]>([
   [{}, []],
   [{ requestsPerSecond: 3_000 }, []],
-  [{ requestsPerSecond: 3_001, receipts: 'all' }, [warning('requestsPerSecond', 3_001, lambda, writes, receipts)]],
-  [{ requestsPerSecond: 10_000, receipts: 'off' }, [warning('requestsPerSecond', 10_000, lambda, writes)]],
-  [
-    { throttling: { mcp: { requestsPerSecond: 4_000, burst: 100 } }, receipts: 'off' },
-    [warning('throttling.mcp.requestsPerSecond', 4_000, lambda, writes)],
-  ],
+  [{ requestsPerSecond: 3_001 }, [warning('requestsPerSecond', 3_001, lambda, writes)]],
+  [{ requestsPerSecond: 10_000 }, [warning('requestsPerSecond', 10_000, lambda, writes)]],
+  [{ throttling: { mcp: { requestsPerSecond: 4_000, burst: 100 } } }, [warning('throttling.mcp.requestsPerSecond', 4_000, lambda, writes)]],
   // a rate of a method that executes nothing
   [{ throttling: { 'search-intents': { requestsPerSecond: 9_000, burst: 100 } } }, []],
 ])('synthesis warns of rates above the ceilings for %j', (given, warnings) => {
