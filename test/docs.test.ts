@@ -207,7 +207,7 @@ const checks: Record<string, ((table: Table) => void) | string> = {
     expect(() => parseSettings({ requestsPerSecond: 10_001 })).toThrow(SettingsError);
     expect(() => parseSettings({ expectedIntents: 250_001 })).toThrow(SettingsError);
   },
-  'work | processor time per 1,000 | of 10,000/s on one core | requests per 1,000 | memory': 'tools/bench/ceilings.ts',
+  'work | processor time per 1,000 | headroom at 10,000/s on one core | requests per 1,000 | memory': 'tools/bench/ceilings.ts',
   'setting | default | meaning': ({ lines }) =>
     expect(lines).toEqual(describeSettings().map(({ name, fallback, meaning }) => `| \`${name}\` | ${fallback} | ${meaning} |`)),
   'endpoint | type | used for': (table) => {
