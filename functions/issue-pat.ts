@@ -4,7 +4,6 @@ import { openUsedJtis, type UsedJtis } from './core/activity/used-jti.ts';
 import { ok } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { parseWithNulls } from './core/json/json.ts';
-import { type AgentDirectories, agentDirectoriesFromEnvironment } from './core/pat/agent-directory.ts';
 import { readAgentKey } from './core/pat/agent-key.ts';
 import { type IssuerParts, type IssuerSettings, issuerPartsFromEnvironment, openIssuer } from './core/pat/issue.ts';
 import { openPolicyRefusals, type PolicyRefusals } from './core/pat/policy-refusals.ts';
@@ -15,6 +14,7 @@ import { loadPolicyTemplate } from './core/policy/published-policy.ts';
 import { invalidParameter } from './core/runtime/api-error.ts';
 import { readEnvironment } from './core/runtime/environment.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
+import { type AgentDirectories, agentDirectoriesFromEnvironment } from './web-bot-auth/agent-directory.ts';
 
 export interface Settings extends IssuerSettings {
   protocol: string;

@@ -12,11 +12,11 @@ import { isPermitted, isProhibited } from './core/policy/scope.ts';
 import { openRegistry } from './core/registry/registry.ts';
 import { readEnvironment } from './core/runtime/environment.ts';
 import { toBriefIntent, toCatalogueEntry } from './core/search/document.ts';
-import { openOpenSearchEngine } from './core/search/opensearch/engine.ts';
 import type { Hit, SearchEngine, SearchOptions } from './core/search/search-engine.ts';
 import { openSqliteEngine } from './core/search/sqlite/engine.ts';
 import { snapshotsFromEnvironment } from './core/search/sqlite/snapshots.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
+import { openOpenSearchEngine } from './opensearch/engine.ts';
 
 export interface Deps {
   engine: SearchEngine;

@@ -1,5 +1,6 @@
-import { signInPath } from '../functions/core/sign-in/metadata.ts';
+import { signInPath } from '../functions/sign-in/metadata.ts';
 import { errorTable } from '../schemas/errors.ts';
+import { requestHeaders } from './documents/request-headers.ts';
 import { type Endpoint, tokenAuthorizer } from './endpoints.ts';
 import {
   bodyTemplate,
@@ -10,7 +11,6 @@ import {
   localBaseUrl,
   noPath,
 } from './error-answers.ts';
-import { requestHeaders } from './openapi/request-headers.ts';
 import { localStage } from './settings/rules.ts';
 import type { Settings } from './settings.ts';
 

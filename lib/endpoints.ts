@@ -1,7 +1,7 @@
 import type { RecordKind } from '../functions/core/table/keys.ts';
 import { longestRunSeconds } from '../schemas/deferred.ts';
 import type { ErrorCode } from '../schemas/errors.ts';
-import { agents } from './endpoints/agents.ts';
+import { agents } from './agents/endpoints.ts';
 import { discovery } from './endpoints/discovery.ts';
 import { type BackgroundFunction, type EndpointGroup, type EndpointRow, wholeProcessorMb } from './endpoints/endpoint.ts';
 import { deferredCalling, execution } from './endpoints/execution.ts';
@@ -9,9 +9,9 @@ import { intents } from './endpoints/intents.ts';
 import { followed, type Needs, wholeRegistry } from './endpoints/needs.ts';
 import { policyAndPats } from './endpoints/policy.ts';
 import { services } from './endpoints/services.ts';
-import { signIn } from './endpoints/sign-in.ts';
 import { aboutThisGate } from './endpoints/this-gate.ts';
 import { features, type named } from './features.ts';
+import { signIn } from './sign-in/endpoints.ts';
 
 /** The tags of the OpenAPI document with their endpoints; `onlyWith` is the setting that enables them. */
 export const tags: readonly { name: string; description: string; endpoints: EndpointGroup; onlyWith?: 'signIn' }[] = [

@@ -1,5 +1,5 @@
-import { describeRpcError, unauthorized } from '../functions/core/mcp/json-rpc.ts';
-import { challengeOf, signInFirst } from '../functions/core/sign-in/metadata.ts';
+import { describeRpcError, unauthorized } from '../functions/mcp/json-rpc.ts';
+import { challengeOf, signInFirst } from '../functions/sign-in/metadata.ts';
 import { type ErrorCode, errorTable } from '../schemas/errors.ts';
 import { localStage } from './settings/rules.ts';
 import type { Settings } from './settings.ts';

@@ -11,8 +11,8 @@ import type { FeatureResources } from './feature-stack.ts';
 import { featureStacks } from './feature-stacks.ts';
 import { features } from './features.ts';
 import { aliasReasons, invocableArns } from './gradual-deployment.ts';
+import type { SearchCollection } from './opensearch/search-collection.ts';
 import { type Permission, permit, wildcardIn } from './permission.ts';
-import type { SearchCollection } from './search-collection.ts';
 import type { Tables } from './tables.ts';
 
 const actionOf: Record<TableOperation, string> = {

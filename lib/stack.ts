@@ -1,9 +1,9 @@
 import { CfnOutput, Stack } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
+import type { Build } from './documents/prepared-files.ts';
 import { features } from './features.ts';
 import { Gate } from './gate.ts';
 import { readPolicy } from './policy.ts';
-import type { Build } from './prepared-files.ts';
 import { isProtected } from './retention.ts';
 import { type Settings, stackNameOf } from './settings.ts';
 

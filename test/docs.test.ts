@@ -4,7 +4,6 @@ import { describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import type * as z from 'zod';
 import { createProgram } from '../bin/cli/program.ts';
-import { openTools } from '../functions/core/mcp/tools.ts';
 import { type Comparison, comparisons } from '../functions/core/policy/conditions.ts';
 import { interpretPolicy } from '../functions/core/policy/reading.ts';
 import { parsePolicyTemplate } from '../functions/core/policy/template.ts';
@@ -13,8 +12,9 @@ import { buildHeaders } from '../functions/core/relay/headers.ts';
 import { openRedactor } from '../functions/core/relay/redact.ts';
 import { buildRequest } from '../functions/core/relay/request.ts';
 import { readTrace, withinTrace } from '../functions/core/runtime/trace.ts';
+import { openTools } from '../functions/mcp/tools.ts';
+import { responseHeaders } from '../lib/documents/headers.ts';
 import { endpoints } from '../lib/endpoints.ts';
-import { responseHeaders } from '../lib/openapi/headers.ts';
 import { describeSettings, parseSettings, SettingsError, warnOfRates } from '../lib/settings.ts';
 import { exitCodes } from '../registry/failure.ts';
 import { executionState } from '../schemas/deferred.ts';
@@ -25,8 +25,8 @@ import { keyPatClaims, personPatClaims } from '../schemas/pat.ts';
 import { receiptClaims } from '../schemas/receipts.ts';
 import { searchQuery } from '../schemas/search.ts';
 import { dollarsPerMillion } from '../tools/bench/prices.ts';
-import { makeCallKeys } from './support/call-keys.ts';
 import { callOf } from './support/call-upstream.ts';
+import { makeCallKeys } from './support/web-bot-auth/call-keys.ts';
 
 /** Most words of README.md, CONTRIBUTING.md and docs/ together, without rows of tables: `cat README.md CONTRIBUTING.md docs/*.md | grep -v '^|' | wc -w`. */
 const maxWords = 15_000;
@@ -349,7 +349,7 @@ const checks: Record<string, ((table: Table) => void) | string> = {
     const names = table.rows.flatMap(([cell = '']) => codeIn(cell));
     expect(names.filter((name) => !help.join('').split(/\W+/).includes(name))).toEqual([]);
   },
-  'way | if | the host': 'test/e2e/mcp-approvals.check.ts',
+  'way | if | the host': 'test/e2e/mcp/mcp-approvals.check.ts',
   'alarm | what to do': 'test/lib/template.check.ts',
   'claim of a receipt | meaning': (table) => expect(firstCells(table).flatMap(codeIn)).toEqual(Object.keys(receiptClaims.shape)),
   'path | content': (table) => {

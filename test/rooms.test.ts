@@ -28,20 +28,13 @@ const coreRooms: Record<string, readonly string[]> = {
   table: [],
   activity: ['admin', 'policy', 'registry', 'table'],
   registry: ['admin', 'policy', 'table'],
-  documents: ['http', 'policy'],
   admin: ['http'],
   search: ['http', 'policy', 'registry'],
-  'search/opensearch': ['registry', 'search', 'table'],
   'search/sqlite': ['registry', 'search'],
   limit: ['policy', 'table'],
   relay: ['credentials', 'parameters'],
   pat: ['activity', 'http', 'limit', 'policy', 'registry', 'relay', 'table'],
   execution: ['activity', 'http', 'limit', 'parameters', 'pat', 'policy', 'registry', 'relay', 'table'],
-  trial: ['limit', 'policy'],
-  approvals: ['admin', 'execution', 'registry', 'table'],
-  agents: ['activity', 'admin', 'http', 'registry', 'table'],
-  mcp: ['execution', 'http', 'pat', 'policy', 'search', 'sign-in'],
-  'sign-in': ['activity', 'admin', 'documents', 'http', 'pat', 'policy', 'relay', 'table'],
 };
 
 /** The features: each has a folder of this name in `functions/` and, where it needs them, on the other floors. */
@@ -55,6 +48,66 @@ const sockets = ['functions/features.ts', 'lib/features.ts', 'lib/feature-stacks
 /** The feature that a file belongs to. */
 const featureOf = (file: string): string | undefined =>
   features.find((name) => !/^(client|tools)\//.test(file) && file.split('/').some((part) => part.replace(/\.tsx?$/, '') === name));
+
+/** Ties to features that no socket has replaced yet. This list only ever gets shorter. */
+const uncut: readonly string[] = [
+  'bin/cli/agents/agents.ts > bin/cli/usage/top.ts',
+  'bin/cli/commands/policy.ts > bin/cli/trial/policy-try.ts',
+  'bin/cli/commands/services.ts > bin/cli/usage/top.ts',
+  'bin/cli/program.ts > bin/cli/agents/agents.ts',
+  'bin/cli/program.ts > bin/cli/approvals/approvals.ts',
+  'bin/cli/program.ts > bin/cli/mcp/mcp.ts',
+  'bin/construct.ts > lib/documents/prepared-files.ts',
+  'bin/local/sign-in-page.ts > functions/documents/pages.ts',
+  'bin/local/sign-in-page.ts > functions/sign-in/pages.ts',
+  'console/app/admin/console-view.tsx > console/app/agents/agents.tsx',
+  'console/app/admin/console-view.tsx > console/app/approvals/approvals.tsx',
+  'console/app/admin/console-view.tsx > console/app/trial/policy-trial.tsx',
+  'console/app/admin/console-view.tsx > console/app/usage/usage.tsx',
+  'console/app/admin/services.tsx > console/app/usage/usage.tsx',
+  'console/app/admin/services.tsx > schemas/usage/stats.ts',
+  'console/app/agents/agents.tsx > console/app/usage/usage.tsx',
+  'console/app/agents/agents.tsx > functions/core/policy/trial.ts',
+  'console/app/agents/agents.tsx > registry/usage/usage.ts',
+  'console/app/agents/agents.tsx > schemas/usage/stats.ts',
+  'console/app/deployment.ts > functions/documents/pages.ts',
+  'console/pages.ts > functions/documents/pages.ts',
+  'functions/core/activity/history.ts > functions/usage/usage.ts',
+  'functions/core/activity/totals.ts > schemas/usage/stats.ts',
+  'functions/core/execution/once.ts > functions/trial/replay-meter.ts',
+  'functions/core/execution/parts.ts > functions/approvals/announce.ts',
+  'functions/core/execution/resolve.ts > functions/trial/replay-meter.ts',
+  'functions/core/execution/resolve.ts > functions/trial/trial-verdict.ts',
+  'functions/core/pat/bind-agent.ts > functions/agents/applicants.ts',
+  'functions/core/pat/issue.ts > functions/agents/applicants.ts',
+  'functions/core/policy/policy.ts > functions/core/policy/trial.ts',
+  'functions/core/relay/call.ts > functions/web-bot-auth/call-keys.ts',
+  'functions/core/relay/headers.ts > functions/web-bot-auth/call-keys.ts',
+  'functions/core/relay/headers.ts > functions/web-bot-auth/signature.ts',
+  'functions/issue-pat.ts > functions/web-bot-auth/agent-directory.ts',
+  'functions/mcp/require-sign-in.ts > functions/sign-in/metadata.ts',
+  'functions/mcp/tools.ts > functions/sign-in/metadata.ts',
+  'functions/opensearch/engine.ts > functions/opensearch/documents.ts',
+  'functions/opensearch/feed.ts > functions/opensearch/documents.ts',
+  'functions/search-intents.ts > functions/opensearch/engine.ts',
+  'functions/sign-in/pages.ts > functions/documents/pages.ts',
+  'lib/api-definition.ts > functions/sign-in/metadata.ts',
+  'lib/api-definition.ts > lib/documents/request-headers.ts',
+  'lib/endpoints.ts > lib/agents/endpoints.ts',
+  'lib/endpoints.ts > lib/sign-in/endpoints.ts',
+  'lib/endpoints/endpoint.ts > lib/documents/request-headers.ts',
+  'lib/endpoints/services.ts > schemas/usage/stats.ts',
+  'lib/endpoints/this-gate.ts > functions/documents/self-description.ts',
+  'lib/endpoints/this-gate.ts > functions/web-bot-auth/signature.ts',
+  'lib/error-answers.ts > functions/mcp/json-rpc.ts',
+  'lib/error-answers.ts > functions/sign-in/metadata.ts',
+  'lib/gate.ts > lib/documents/prepared-files.ts',
+  'lib/gate.ts > lib/opensearch/search-collection.ts',
+  'lib/permissions.ts > lib/opensearch/search-collection.ts',
+  'lib/settings/options.ts > functions/sign-in/redirect-uri.ts',
+  'lib/stack.ts > lib/documents/prepared-files.ts',
+  'tools/openapi.ts > lib/documents/document.ts',
+];
 
 /** What the files of a room may import from this project. */
 const mayImport: [room: RegExp, allowed: RegExp][] = [
@@ -84,7 +137,7 @@ const belongsTo: [name: RegExp, room: RegExp][] = [
   [/^@aws-sdk\/(client|lib|util)-dynamodb$/, within('functions/core/table/', 'bin/', 'tools/')],
   [/^@aws-sdk\/client-lambda$/, within('functions/core/aws/invoke-function.ts', 'functions/core/deployment/', 'bin/', 'tools/')],
   [/^@aws-sdk\/client-api-gateway$/, within('functions/core/deployment/', 'bin/')],
-  [/^@aws-sdk\/client-eventbridge$/, within('functions/core/execution/announce.ts')],
+  [/^@aws-sdk\/client-eventbridge$/, within('functions/approvals/announce.ts')],
   [/^@aws-sdk\/client-kms$/, within('functions/core/aws/kms.ts', 'bin/', 'tools/')],
   [/^@aws-sdk\/client-s3$/, within('functions/core/aws/bucket.ts', 'bin/', 'tools/')],
   [/^@aws-sdk\/client-secrets-manager$/, within('functions/core/credentials/', 'bin/', 'tools/')],
@@ -116,7 +169,11 @@ describe('imports', () => {
 
   test.each(mayImport.map(([room, allowed]) => ({ room, allowed })))('of $room stay within $allowed', ({ room, allowed }) => {
     const strays = imports.filter(
-      ({ file, target }) => mayImport.find(([one]) => one.test(file))?.[0] === room && isOwn(target) && !allowed.test(target),
+      ({ file, target }) =>
+        mayImport.find(([one]) => one.test(file))?.[0] === room &&
+        isOwn(target) &&
+        featureOf(target) === undefined &&
+        !allowed.test(target),
     );
     expect(strays).toEqual([]);
   });
@@ -126,7 +183,7 @@ describe('imports', () => {
       const feature = featureOf(target);
       return feature !== undefined && featureOf(file) !== feature && !sockets.includes(file) && !file.startsWith('tools/bench/');
     });
-    expect(strays).toEqual([]);
+    expect(strays.map(({ file, target }) => `${file} > ${target}`).sort()).toEqual(uncut);
   });
 
   test.each(belongsTo.map(([name, room]) => ({ name, room })))('of $name are only in $room', ({ name, room }) => {
@@ -142,8 +199,8 @@ describe('imports', () => {
     expect(circlesAmong((file) => file)).toEqual([]);
   });
 
-  test('form no cycle between the rooms of functions/core', () => {
-    const roomOf = (file: string) => /^functions\/core\/(.+)\/[^/]+$/.exec(file)?.[1] ?? file;
+  test('form no cycle between the rooms and features of functions/', () => {
+    const roomOf = (file: string) => /^functions\/(?:core\/)?(.+)\/[^/]+$/.exec(file)?.[1] ?? file;
     expect(circlesAmong(roomOf)).toEqual([]);
   });
 });
@@ -153,7 +210,7 @@ function circlesAmong(placeOf: (file: string) => string): string[][] {
   const arrows = new Map<string, Set<string>>();
   for (const { file, target } of imports) {
     const [from, to] = [placeOf(file), placeOf(target)];
-    if (isOwn(target) && from !== to) arrows.set(from, (arrows.get(from) ?? new Set()).add(to));
+    if (isOwn(target) && from !== to && !uncut.includes(`${file} > ${target}`)) arrows.set(from, (arrows.get(from) ?? new Set()).add(to));
   }
   const circles: string[][] = [];
   const isDone = new Set<string>();

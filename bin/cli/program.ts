@@ -4,13 +4,12 @@ import { toPrintableJson } from '../../client/printable.ts';
 import { version } from '../../lib/version.ts';
 import { CliFailure, type ExitReason, exitCodes } from '../../registry/failure.ts';
 import type { Issue } from '../../schemas/errors.ts';
-import { addAgents } from './commands/agents.ts';
-import { addApprovals } from './commands/approvals.ts';
+import { addAgents } from './agents/agents.ts';
+import { addApprovals } from './approvals/approvals.ts';
 import { addHistory } from './commands/history.ts';
 import { addImport } from './commands/import.ts';
 import { addIntents } from './commands/intents.ts';
 import { addLogin } from './commands/login.ts';
-import { addMcp } from './commands/mcp.ts';
 import { addPolicy } from './commands/policy.ts';
 import { addRegistry } from './commands/registry.ts';
 import { addServices } from './commands/services.ts';
@@ -18,6 +17,7 @@ import { addSmoke } from './commands/smoke.ts';
 import { addTry } from './commands/try.ts';
 import { addTypes } from './commands/types.ts';
 import { features } from './features.ts';
+import { addMcp } from './mcp/mcp.ts';
 import { printRemark } from './terminal.ts';
 
 const help = `

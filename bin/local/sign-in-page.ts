@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
 import * as z from 'zod';
-import { escapeHtml } from '../../functions/core/documents/pages.ts';
-import { page } from '../../functions/core/sign-in/pages.ts';
+import { escapeHtml } from '../../functions/documents/pages.ts';
+import { page } from '../../functions/sign-in/pages.ts';
 import { headerLines, isCalledHere, originHost } from './guard.ts';
 import { close, listen, readBody, targetOf } from './http.ts';
 import { ServiceError } from './json-service.ts';

@@ -1,4 +1,4 @@
-import type { Deployment } from '../../functions/core/documents/pages.ts';
+import type { Deployment } from '../../functions/documents/pages.ts';
 
 const { dataset } = document.documentElement;
 

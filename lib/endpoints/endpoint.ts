@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import type { ErrorCode } from '../../schemas/errors.ts';
 import type { JsonSchema } from '../../schemas/openapi.ts';
-import type { RequestHeader } from '../openapi/request-headers.ts';
+import type { RequestHeader } from '../documents/request-headers.ts';
 import type { Needs } from './needs.ts';
 
 /** An endpoint: its deployment, OpenAPI description and example. */
@@ -19,7 +19,7 @@ export interface EndpointRow {
   credential: 'none' | 'pat' | 'admin';
   /** default 200 */
   success?: 200 | 201 | 204 | 302;
-  /** errors besides those of every endpoint (`commonErrors` in `lib/openapi/errors.ts`) and those implied by the other members */
+  /** errors besides those of every endpoint (`commonErrors` in `lib/documents/errors.ts`) and those implied by the other members */
   errors?: readonly ErrorCode[];
   /** errors implied by the other members that the endpoint never returns */
   neverErrors?: readonly ErrorCode[];
@@ -34,7 +34,7 @@ export interface EndpointRow {
   answer?: z.ZodType | ((protocol: string) => z.ZodType);
   /** of the response, if not JSON */
   mediaType?: string;
-  /** of `responseHeaders` in `lib/openapi/headers.ts` */
+  /** of `responseHeaders` in `lib/documents/headers.ts` */
   headers?: readonly string[];
   /** the constant response that API Gateway serves without a function; `further` paths redirect to it (308) */
   constant?: (baseUrl: string) => object;

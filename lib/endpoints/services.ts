@@ -3,7 +3,7 @@ import { canonicalDigest } from '../../schemas/canonical.ts';
 import { changeDetails, changePage, changesQuery } from '../../schemas/changes.ts';
 import { credentialInput, savedCredential } from '../../schemas/credential.ts';
 import { savedService, serviceInput, serviceList, servicesQuery, serviceUpdate, shownService } from '../../schemas/service.ts';
-import { stats, statsByAgent, statsByIntent, statsQuery } from '../../schemas/stats.ts';
+import { stats, statsByAgent, statsByIntent, statsQuery } from '../../schemas/usage/stats.ts';
 import type { EndpointGroup } from './endpoint.ts';
 import { currency, intent, intentUid, renamed, revised, saved, service, serviceId } from './fixtures.ts';
 import { changes, recordChanges } from './needs.ts';

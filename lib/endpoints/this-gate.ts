@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { apiCatalog } from '../../functions/core/http/self-description.ts';
-import { directoryMediaType, directoryPath } from '../../functions/core/relay/signature.ts';
+import { apiCatalog } from '../../functions/documents/self-description.ts';
+import { directoryMediaType, directoryPath } from '../../functions/web-bot-auth/signature.ts';
 import { descriptionQuery } from '../../schemas/pagination.ts';
 import { ownDescription, thisGate } from '../../schemas/service-description.ts';
 import { callKeySet, health, keySet } from '../../schemas/well-known.ts';

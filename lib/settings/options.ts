@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { isRedirectUri } from '../../functions/core/sign-in/redirect-uri.ts';
+import { isRedirectUri } from '../../functions/sign-in/redirect-uri.ts';
 import { namespace } from '../../schemas/service.ts';
 import { endpoints, executing } from '../endpoints.ts';
 import { featureAdoption, featureSettings } from '../features.ts';

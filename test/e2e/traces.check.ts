@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { connect } from '../../client/connect.ts';
-import { connectMcp, revisions } from '../support/mcp-client.ts';
+import { connectMcp, revisions } from '../support/mcp/mcp-client.ts';
 import { intentOf } from '../support/records.ts';
 import { startUpstream } from '../support/upstream.ts';
 import { bodyOf, startApi } from './api.ts';

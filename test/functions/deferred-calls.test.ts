@@ -13,7 +13,7 @@ import { admin, openDeferredParts, approvalTemplate as template } from '../suppo
 import { startExecuting } from '../support/executing.ts';
 import { type Agent, baseUrl, execute, newAgent, obtainPat } from '../support/gate.ts';
 import { type Answer, invoke, nextQuery, refusalOf } from '../support/invoke.ts';
-import { openMcp, toolEndpoints } from '../support/mcp.ts';
+import { openMcp, toolEndpoints } from '../support/mcp/mcp.ts';
 import { intentOf } from '../support/records.ts';
 import { refusals } from '../support/registry.ts';
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { startKms } from '../../bin/local/kms.ts';
+import { openAgents } from '../../functions/agents/agents.ts';
 import { isRevoked } from '../../functions/core/activity/agent.ts';
-import { openAgents } from '../../functions/core/activity/agents.ts';
 import { openPolicyArchive } from '../../functions/core/activity/policy-archive.ts';
 import { openUsedJtis } from '../../functions/core/activity/used-jti.ts';
 import { operator } from '../../functions/core/admin/admin.ts';

@@ -1,9 +1,9 @@
 import { afterAll, expect, test } from '@jest/globals';
 import type { Executed } from '../../functions/core/activity/executed-lines.ts';
 import { openHistory } from '../../functions/core/activity/history.ts';
-import { openUsage } from '../../functions/core/activity/usage.ts';
 import { newUlid } from '../../functions/core/runtime/ulid.ts';
 import { createAction } from '../../functions/list-executions.ts';
+import { openUsage } from '../../functions/usage/usage.ts';
 import { executionPage } from '../../schemas/executions.ts';
 import { type Answer, byAdmin, invoke, nextQuery, refusalOf } from '../support/invoke.ts';
 import { refusals, startRegistry } from '../support/registry.ts';

@@ -14,7 +14,7 @@ import { startExecuting } from '../support/executing.ts';
 import { execute, newAgent, obtainPat } from '../support/gate.ts';
 import { type Answer, byAdmin, invoke, refusalOf, someAdmin } from '../support/invoke.ts';
 import { letPass } from '../support/let-pass.ts';
-import { callTool, openMcp } from '../support/mcp.ts';
+import { callTool, openMcp } from '../support/mcp/mcp.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
 import { refusals } from '../support/registry.ts';
 

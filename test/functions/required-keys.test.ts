@@ -4,7 +4,7 @@ import type { IntentEndpoint } from '../../schemas/intent.ts';
 import { startExecuting } from '../support/executing.ts';
 import { newAgent, obtainPat } from '../support/gate.ts';
 import { invoke } from '../support/invoke.ts';
-import { callTool, openMcp } from '../support/mcp.ts';
+import { callTool, openMcp } from '../support/mcp/mcp.ts';
 import { intentOf } from '../support/records.ts';
 
 const { gate, upstream, serviceId, endpointAt } = await startExecuting();

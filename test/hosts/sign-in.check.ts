@@ -11,8 +11,8 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { startApi } from '../e2e/api.ts';
 import { makeFolder } from '../support/folder.ts';
 import { notTested } from '../support/not-tested.ts';
-import { openProvider } from '../support/oauth-provider.ts';
-import { decide, openAuthorization, openBrowser } from '../support/sign-in.ts';
+import { openProvider } from '../support/sign-in/oauth-provider.ts';
+import { decide, openAuthorization, openBrowser } from '../support/sign-in/sign-in.ts';
 
 // Programs that nobody here wrote sign a person in, and are given nothing but the address of the gate's sign-in.
 

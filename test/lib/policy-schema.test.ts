@@ -4,8 +4,8 @@ import { Ajv } from 'ajv';
 import { comparisons } from '../../functions/core/policy/conditions.ts';
 import { operands } from '../../functions/core/policy/constraints.ts';
 import { parsePolicyTemplate } from '../../functions/core/policy/template.ts';
+import { prepareFiles } from '../../lib/documents/prepared-files.ts';
 import { policyFileSchema } from '../../lib/policy-schema.ts';
-import { prepareFiles } from '../../lib/prepared-files.ts';
 import { parseSettings } from '../../lib/settings.ts';
 
 const schema = policyFileSchema();

@@ -4,15 +4,15 @@
  * Of the scenarios for servers, the others call tools of a made-up server (`test_simple_text` and so on), or are about what the gate does not have:
  * resources, prompts, completion, logging, streams. Those for authorization servers are run all. Those for clients about OAuth bring an authorization
  * server and a protected resource of their own and judge a client, so that there is nothing that a gate could take the place of:
- * `test/e2e/sign-in.check.ts` connects the official client to this gate instead.
+ * `test/e2e/sign-in/sign-in.check.ts` connects the official client to this gate instead.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { startStack } from '../../bin/local/stack.ts';
-import { issuerOf } from '../../functions/core/sign-in/metadata.ts';
+import { issuerOf } from '../../functions/sign-in/metadata.ts';
 import { findFreePort } from '../support/local-process.ts';
-import { decide, openAuthorization, openBrowser } from '../support/sign-in.ts';
+import { decide, openAuthorization, openBrowser } from '../support/sign-in/sign-in.ts';
 
 const packageName = '@modelcontextprotocol/conformance@0.2.0-alpha.12';
 const scenarios = ['server-initialize', 'ping', 'tools-list', 'dns-rebinding-protection', 'http-header-validation'];

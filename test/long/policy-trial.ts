@@ -3,8 +3,8 @@
  * `node bin/run.js test/long/policy-trial.ts [--calls 100000] [--runs 20] [--seed 1]`
  */
 import '../environment.js';
-import { randomCalls, randomPolicy, tryPolicies } from '../support/policy-trial.ts';
 import { seededRandom } from '../support/random.ts';
+import { randomCalls, randomPolicy, tryPolicies } from '../support/trial/policy-trial.ts';
 import { readNumbers } from './options.ts';
 
 const { calls, runs, seed } = readNumbers({ calls: 100_000, runs: 20, seed: 1 });

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { type OpenSearchEngine, openOpenSearchEngine } from '../../functions/core/search/opensearch/engine.ts';
+import { type OpenSearchEngine, openOpenSearchEngine } from '../../functions/opensearch/engine.ts';
 import { findFreePort } from '../support/local-process.ts';
 
 const run = promisify(execFile);

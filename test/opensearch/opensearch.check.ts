@@ -3,10 +3,10 @@ import { type Intents, openIntents } from '../../functions/core/registry/intents
 import type { IntentRecord, RegistryRecord, ServiceRecord } from '../../functions/core/registry/records.ts';
 import { openRegistry } from '../../functions/core/registry/registry.ts';
 import { openServices, type Services } from '../../functions/core/registry/services.ts';
-import { indexName } from '../../functions/core/search/opensearch/documents.ts';
-import { type FeedParts, openFeed } from '../../functions/core/search/opensearch/feed.ts';
-import { maxRunMs, openFeedState } from '../../functions/core/search/opensearch/feed-state.ts';
 import { openSearchIndex, type SearchIndex } from '../../functions/core/search/sqlite/search-index.ts';
+import { indexName } from '../../functions/opensearch/documents.ts';
+import { type FeedParts, openFeed } from '../../functions/opensearch/feed.ts';
+import { maxRunMs, openFeedState } from '../../functions/opensearch/feed-state.ts';
 import { maxTags } from '../../schemas/intent.ts';
 import { searchQuery } from '../../schemas/search.ts';
 import { multiply } from '../../tools/bench/search-corpus/multiply.ts';

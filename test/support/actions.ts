@@ -1,4 +1,4 @@
-import { openAgents } from '../../functions/core/activity/agents.ts';
+import { openAgents } from '../../functions/agents/agents.ts';
 import { openPolicyArchive } from '../../functions/core/activity/policy-archive.ts';
 import { openUsedJtis } from '../../functions/core/activity/used-jti.ts';
 import { nest } from '../../functions/core/execution/around.ts';

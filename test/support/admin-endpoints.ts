@@ -1,12 +1,11 @@
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { startSecrets } from '../../bin/local/secrets.ts';
-import { openAgents } from '../../functions/core/activity/agents.ts';
-import { openApprovedDomains } from '../../functions/core/activity/approved-domains.ts';
+import { openAgents } from '../../functions/agents/agents.ts';
+import { openApprovedDomains } from '../../functions/agents/approved-domains.ts';
+import { openApprovals } from '../../functions/approvals/approvals.ts';
 import { openHistory } from '../../functions/core/activity/history.ts';
-import { openExecutionStats } from '../../functions/core/activity/stats.ts';
 import { type Admin, operator } from '../../functions/core/admin/admin.ts';
 import type { AdminAction } from '../../functions/core/admin/for-admins.ts';
-import { openApprovals } from '../../functions/core/approvals/approvals.ts';
 import { openCredentials } from '../../functions/core/credentials/credentials.ts';
 import { openSecretsManager } from '../../functions/core/credentials/vault.ts';
 import { digestOfApproval } from '../../functions/core/execution/defer.ts';
@@ -19,6 +18,8 @@ import { openIntents } from '../../functions/core/registry/intents.ts';
 import { openServices } from '../../functions/core/registry/services.ts';
 import { newUlid } from '../../functions/core/runtime/ulid.ts';
 import type { Table } from '../../functions/core/table/table.ts';
+import { openExecutionStats } from '../../functions/usage/stats.ts';
+import { sourceOf } from '../../lib/bundle.ts';
 import { type Endpoint, endpoints } from '../../lib/endpoints.ts';
 import type { LoggedChange } from '../../schemas/changes.ts';
 import type { ApprovalContent } from '../../schemas/deferred.ts';
@@ -216,7 +217,7 @@ export async function startAdminEndpoints() {
   const over = (table: Table) => {
     const world = openWorld(table, credentials);
     const call = async ({ name, method, path }: Endpoint, prepared: Call, admin?: Admin): Promise<Answer> => {
-      const { createAction } = (await import(`../../functions/${name}.ts`)) as { createAction(deps: World): AdminAction };
+      const { createAction } = (await import(`../../${sourceOf(name)}`)) as { createAction(deps: World): AdminAction };
       return invoke(byAdmin(createAction(world), admin), `${method} ${path}`, prepared);
     };
     return { world, call };

@@ -1,5 +1,5 @@
-import { openAgents } from '../../functions/core/activity/agents.ts';
-import type { BindRequest } from '../../functions/core/activity/applicants.ts';
+import { openAgents } from '../../functions/agents/agents.ts';
+import type { BindRequest } from '../../functions/agents/applicants.ts';
 import type { Table } from '../../functions/core/table/table.ts';
 
 /** Binds an agent_id to a key, as the issue of a PAT does. */

@@ -1,6 +1,6 @@
 import { openRelay, type Relay, type RelayOptions, type UpstreamAnswer } from '../../functions/core/relay/call.ts';
 import type { UpstreamCall } from '../../functions/core/relay/request.ts';
-import { makeCallKeys } from './call-keys.ts';
+import { makeCallKeys } from './web-bot-auth/call-keys.ts';
 
 /** A relay that resolves every name to this machine, and has no credentials. */
 export const openLocalRelay = (options: Partial<RelayOptions> = {}): Relay =>

@@ -1,5 +1,7 @@
+import { openApprovals } from '../../functions/approvals/approvals.ts';
+import { createAction as createDecideApproval } from '../../functions/approvals/decide-approval.ts';
+import { createAction as createListApprovals } from '../../functions/approvals/list-approvals.ts';
 import type { Admin } from '../../functions/core/admin/admin.ts';
-import { openApprovals } from '../../functions/core/approvals/approvals.ts';
 import { nest } from '../../functions/core/execution/around.ts';
 import { openDeferredCalls } from '../../functions/core/execution/deferred-call-store.ts';
 import type { DeferredRunParts } from '../../functions/core/execution/deferred-worker.ts';
@@ -12,9 +14,7 @@ import { loadPolicyTemplate } from '../../functions/core/policy/published-policy
 import type { PolicyTemplate } from '../../functions/core/policy/template.ts';
 import { openIntents } from '../../functions/core/registry/intents.ts';
 import type { Table } from '../../functions/core/table/table.ts';
-import { createAction as createDecideApproval } from '../../functions/decide-approval.ts';
 import { createAction as createGetExecution } from '../../functions/get-execution.ts';
-import { createAction as createListApprovals } from '../../functions/list-approvals.ts';
 import { createRun } from '../../functions/run-deferred-call.ts';
 import type { Approval } from '../../schemas/deferred.ts';
 import type { Gate } from './gate.ts';

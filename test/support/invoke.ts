@@ -2,8 +2,8 @@ import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
 import type { Admin } from '../../functions/core/admin/admin.ts';
 import type { AdminAction } from '../../functions/core/admin/for-admins.ts';
 import { type Action, serve } from '../../functions/core/http/serve.ts';
+import { commonErrors } from '../../lib/documents/errors.ts';
 import { endpoints } from '../../lib/endpoints.ts';
-import { commonErrors } from '../../lib/openapi/errors.ts';
 
 /** Method and path of an endpoint below the stage, such as `PUT /api/services/{service_id}`. */
 export type Target = `${'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} ${string}`;

@@ -1,13 +1,13 @@
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb';
+import { openAnnouncements } from '../../functions/approvals/announce.ts';
 import { awsClientSettings } from '../../functions/core/aws/aws-client.ts';
-import { openAnnouncements } from '../../functions/core/execution/announce.ts';
 import { forwardToFunction } from '../../functions/core/http/forward-to-function.ts';
 import { openHttpClient } from '../../functions/core/relay/http-client.ts';
-import { openOpenSearchEngine } from '../../functions/core/search/opensearch/engine.ts';
 import { bucketSnapshots } from '../../functions/core/search/sqlite/snapshots.ts';
-import { openUserPool } from '../../functions/core/sign-in/user-pool.ts';
+import { openOpenSearchEngine } from '../../functions/opensearch/engine.ts';
+import { openUserPool } from '../../functions/sign-in/user-pool.ts';
 import type { ApprovalContent } from '../../schemas/deferred.ts';
 import { searchQuery } from '../../schemas/search.ts';
 import { invoke } from './invoke.ts';

@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { openAgents } from '../../functions/agents/agents.ts';
+import type { BindRequest } from '../../functions/agents/applicants.ts';
+import { isWaiting, maxWaiting } from '../../functions/agents/waiting-agents.ts';
 import {
   type AgentItem,
   type AgentKeyItem,
@@ -8,13 +11,10 @@ import {
   stateOf,
   type WaitingItem,
 } from '../../functions/core/activity/agent.ts';
-import { openAgents } from '../../functions/core/activity/agents.ts';
-import type { BindRequest } from '../../functions/core/activity/applicants.ts';
-import { isWaiting, maxWaiting } from '../../functions/core/activity/waiting-agents.ts';
 import { operator } from '../../functions/core/admin/admin.ts';
-import { type FeedProgress, openFeedState } from '../../functions/core/search/opensearch/feed-state.ts';
 import { type Key, keys } from '../../functions/core/table/keys.ts';
 import type { Item, Table } from '../../functions/core/table/table.ts';
+import { type FeedProgress, openFeedState } from '../../functions/opensearch/feed-state.ts';
 import type { End, Scenario } from './explore.ts';
 import type { MemoryTable } from './memory-table.ts';
 import { alike, answerOf, codeOf, codesOf, errorsOf, firstOf, requireCodes, valuesOf } from './outcomes.ts';

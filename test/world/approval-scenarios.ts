@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
+import { openAgents } from '../../functions/agents/agents.ts';
+import { openApprovals } from '../../functions/approvals/approvals.ts';
 import type { BoundAgent } from '../../functions/core/activity/agent.ts';
-import { openAgents } from '../../functions/core/activity/agents.ts';
 import { operator } from '../../functions/core/admin/admin.ts';
-import { openApprovals } from '../../functions/core/approvals/approvals.ts';
 import { nest } from '../../functions/core/execution/around.ts';
 import { digestHolder, listQueue, maxOfPart, type QueuedCall } from '../../functions/core/execution/call-queue.ts';
 import { openDeferredCalls } from '../../functions/core/execution/deferred-call-store.ts';

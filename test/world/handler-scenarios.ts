@@ -5,7 +5,7 @@ import { p256 } from '@noble/curves/nist.js';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import type { Context } from 'aws-lambda';
-import { openAgents } from '../../functions/core/activity/agents.ts';
+import { openAgents } from '../../functions/agents/agents.ts';
 import { operator } from '../../functions/core/admin/admin.ts';
 import type { Kms } from '../../functions/core/aws/kms.ts';
 import { type Action, serve } from '../../functions/core/http/serve.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
+import { openAgents } from '../../functions/agents/agents.ts';
 import { isBlocked, isRevoked } from '../../functions/core/activity/agent.ts';
-import { openAgents } from '../../functions/core/activity/agents.ts';
 import { openUsedJtis } from '../../functions/core/activity/used-jti.ts';
 import { operator } from '../../functions/core/admin/admin.ts';
 import { openIdempotentCalls } from '../../functions/core/execution/idempotent-call-store.ts';

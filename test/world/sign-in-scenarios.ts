@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { openRefreshTokens } from '../../functions/core/activity/refresh-tokens.ts';
-import { openSignIns } from '../../functions/core/activity/sign-ins.ts';
 import { openUsedJtis } from '../../functions/core/activity/used-jti.ts';
+import { openRefreshTokens } from '../../functions/sign-in/refresh-tokens.ts';
+import { openSignIns } from '../../functions/sign-in/sign-ins.ts';
 import type { Caller, Scenario } from './explore.ts';
 import { alike, requireCodes, valuesOf } from './outcomes.ts';
 

@@ -3,7 +3,6 @@
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { openUsage } from '../../functions/core/activity/usage.ts';
 import { awsClientSettings } from '../../functions/core/aws/aws-client.ts';
 import { newUlid } from '../../functions/core/runtime/ulid.ts';
 import { keys } from '../../functions/core/table/keys.ts';
@@ -12,6 +11,7 @@ import { bucketLog } from '../../functions/receipts/log-store.ts';
 import { receiptKeys } from '../../functions/receipts/records.ts';
 import { openSequencer } from '../../functions/receipts/sequencer.ts';
 import { tilePath } from '../../functions/receipts/tiles.ts';
+import { openUsage } from '../../functions/usage/usage.ts';
 
 export interface CeilingTask {
   step: 'sequence' | 'count' | 'keep';

@@ -18,7 +18,7 @@ import { isStackAt, readDescription } from '../../local/stack-file.ts';
 import { type CliContext, openContext, readJsonOrText, readPairs } from '../context.ts';
 import { readNames, sayUnknownIntent } from '../names.ts';
 import { checkNames, compile, readInForce, readTemplate, refuseUnknown } from '../policies.ts';
-import { addPolicyTry } from './policy-try.ts';
+import { addPolicyTry } from '../trial/policy-try.ts';
 
 export function addPolicy(program: CommandUnknownOpts): void {
   const policy = program.command('policy').description('The usage policy: show, diff, explain, try');

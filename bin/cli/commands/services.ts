@@ -7,8 +7,8 @@ import { normalizeService } from '../../../registry/normal-form.ts';
 import { listServices, readFullIntents, requireService, servicePath } from '../../../registry/read.ts';
 import { type ServiceInput, type ServiceList, savedService, serviceInput, serviceUpdate } from '../../../schemas/service.ts';
 import { type CliContext, openContext, readHeaders } from '../context.ts';
+import { addServicesTop } from '../usage/top.ts';
 import { addCredential } from './credential.ts';
-import { addServicesTop } from './top.ts';
 
 /** Options; the description is the member of a service that the option sets. */
 const fields = [

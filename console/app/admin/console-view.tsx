@@ -1,12 +1,12 @@
+import { Agents, AgentView } from '../agents/agents.tsx';
+import { Approvals, ApprovalView } from '../approvals/approvals.tsx';
 import type { Route } from '../route.ts';
-import { Agents, AgentView } from './agents.tsx';
-import { Approvals, ApprovalView } from './approvals.tsx';
+import { PolicyOnTrial } from '../trial/policy-trial.tsx';
+import { Usage } from '../usage/usage.tsx';
 import { ChangeView, History } from './history.tsx';
 import { Import } from './import.tsx';
 import { EditIntent, NewIntent } from './intents.tsx';
-import { PolicyOnTrial } from './policy-trial.tsx';
 import { NewService, Services, ServiceView } from './services.tsx';
-import { Usage } from './usage.tsx';
 
 export function ConsoleView({ path: [first, second = '', third], query }: Route) {
   if (first === 'intents') return <EditIntent key={second} uid={second} />;

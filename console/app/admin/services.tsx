@@ -1,6 +1,6 @@
 import type { IntentList } from '../../../schemas/intent.ts';
 import { type SavedService, type ServiceList, type ShownService, serviceInput, serviceUpdate } from '../../../schemas/service.ts';
-import type { Stats, StatsByIntent } from '../../../schemas/stats.ts';
+import type { Stats, StatsByIntent } from '../../../schemas/usage/stats.ts';
 import { Awaited, EmptyState, Failure } from '../components/states.tsx';
 import { type Column, DataTable } from '../components/table.tsx';
 import { Tabs } from '../components/tabs.tsx';
@@ -8,11 +8,11 @@ import { Badge, Heading, Link, MethodBadge, Part, Shown, Time, Way } from '../co
 import { showToast } from '../components/toast.tsx';
 import { ask, useAll, useRead, useServices } from '../gate.ts';
 import { go, linkTo, pathOf } from '../route.ts';
+import { UsageOf } from '../usage/usage.tsx';
 import { Act } from './act.tsx';
 import { Credential } from './credential.tsx';
 import { Changes } from './history.tsx';
 import { fieldsOfRecord, RecordForm } from './record-form.tsx';
-import { UsageOf } from './usage.tsx';
 
 type Service = ServiceList['services'][number];
 

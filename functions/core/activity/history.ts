@@ -1,9 +1,9 @@
 import type { RecordedExecution } from '../../../schemas/executions.ts';
+import { shards } from '../../usage/usage.ts';
 import { type Key, keys } from '../table/keys.ts';
 import { readPartitions } from '../table/pages.ts';
 import type { Item, Table } from '../table/table.ts';
 import type { Executed } from './executed-lines.ts';
-import { shards } from './usage.ts';
 
 type Stored = Key & Item & Executed & { expires_at: number };
 

@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../../../schemas/errors.ts';
-import { latencyLimits, type StatsDimension } from '../../../schemas/stats.ts';
+import { latencyLimits, type StatsDimension } from '../../../schemas/usage/stats.ts';
 import type { Key } from '../table/keys.ts';
 import type { Item } from '../table/table.ts';
 import type { Executed } from './executed-lines.ts';

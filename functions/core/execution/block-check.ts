@@ -8,7 +8,7 @@
  * - MCP for hosts that sign people in: `admit.ts` refuses every request.
  * - Stored answers: `answer-as-before.ts` withholds the outcome of an earlier request from a blocked agent, `functions/get-execution.ts` that of a
  *   deferred call.
- * - Deferred calls: before a block is confirmed, `functions/block-agent.ts` voids the agent's calls that have not begun, which frees their places.
+ * - Deferred calls: before a block is confirmed, `functions/agents/block-agent.ts` voids the agent's calls that have not begun, which frees their places.
  *   `void-check.ts` voids one that came at the same time when an admin approves it or, once the block has been lifted, when its agent polls or
  *   requests it again. `deferred-worker.ts` resolves a call anew, which checks as for executions, and refuses one that a person has approved if a
  *   block has been lifted since the request.

@@ -1,3 +1,4 @@
+import { openAnnouncements } from '../../approvals/announce.ts';
 import { openStart } from '../aws/invoke-function.ts';
 import { openRateLimiter, type RateLimiter } from '../limit/rate-limiter.ts';
 import { type Authenticate, authenticatorFromEnvironment } from '../pat/authenticate.ts';
@@ -6,7 +7,6 @@ import { type LiveIntents, openLiveIntents } from '../registry/live-intents.ts';
 import { type Relay, relayFromEnvironment } from '../relay/call.ts';
 import { readEnvironment } from '../runtime/environment.ts';
 import type { Table } from '../table/table.ts';
-import { openAnnouncements } from './announce.ts';
 import type { Around } from './around.ts';
 import type { DeferralParts } from './defer.ts';
 import { openDeferredCalls } from './deferred-call-store.ts';

@@ -1,4 +1,6 @@
 import { executionRequest } from '../../../schemas/execution.ts';
+import { openReplayMeter } from '../../trial/replay-meter.ts';
+import { noteTrialVerdict } from '../../trial/trial-verdict.ts';
 import { type AgentRecords, agentRecordKeys, toAgentRecords } from '../activity/agent.ts';
 import { type JsonValue, parseWithNulls } from '../json/json.ts';
 import { countServiceCall } from '../limit/limit-request.ts';
@@ -17,9 +19,7 @@ import type { Execution, ExecutionRequest } from './execution.ts';
 import { fingerprintOf, keyRequired, readIdempotencyKey } from './idempotency-key.ts';
 import type { OnceOptions } from './once.ts';
 import { requirePermission, requirePermittedCall } from './permission.ts';
-import { openReplayMeter } from './replay-meter.ts';
 import type { SlowCalls, SlowCallsOfOrigin } from './slow-calls.ts';
-import { noteTrialVerdict } from './trial-verdict.ts';
 
 /** A permitted call, for which nothing has been written or sent yet. */
 export interface ResolvedCall extends LiveIntent, OnceOptions {

@@ -1,6 +1,6 @@
+import type { Applicants } from '../../agents/applicants.ts';
 import { type AgentRecords, type BoundAgent, isApproved, isBlocked, sharedIdOf } from '../activity/agent.ts';
 import { agentBlockedAtIssue, agentIdTaken } from '../activity/agent-refusals.ts';
-import type { Applicants } from '../activity/applicants.ts';
 import { ApiError, unavailable } from '../runtime/api-error.ts';
 import { invalidSignature } from './refusals.ts';
 

@@ -1,6 +1,6 @@
 import type { PatClaims } from '../../../schemas/pat.ts';
+import { type Applicants, openApplicants } from '../../agents/applicants.ts';
 import type { AgentRecords } from '../activity/agent.ts';
-import { type Applicants, openApplicants } from '../activity/applicants.ts';
 import { openPolicyArchive, type PolicyArchive } from '../activity/policy-archive.ts';
 import type { ApiRequest } from '../http/request.ts';
 import { limitExceeded, rateLimitHeaders } from '../limit/limit-answers.ts';

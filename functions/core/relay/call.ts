@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { type CallKey, type CallKeys, callKeysFromEnvironment } from '../../web-bot-auth/call-keys.ts';
 import { type Credential, type Credentials, type CredentialValues, credentialsFromEnvironment } from '../credentials/credentials.ts';
 import { bounded, currentSignal } from '../runtime/invocation.ts';
 import { type Breaker, openBreaker } from './breaker.ts';
 import { CallFailed, type CallFailure, describeCallError } from './call-failure.ts';
-import { type CallKey, type CallKeys, callKeysFromEnvironment } from './call-keys.ts';
 import type { UnusableBody } from './content-coding.ts';
 import { carriesCredential, withCredentialQuery } from './credential.ts';
 import { dial, type Resolve, resolveBySystem } from './dial.ts';

@@ -1,9 +1,9 @@
 import { foldHeaderName } from '../../../schemas/header.ts';
+import type { CallKey } from '../../web-bot-auth/call-keys.ts';
+import { signCall } from '../../web-bot-auth/signature.ts';
 import type { CredentialValues } from '../credentials/credentials.ts';
 import { traceHeaders } from '../runtime/trace.ts';
-import type { CallKey } from './call-keys.ts';
 import type { UpstreamCall } from './request.ts';
-import { signCall } from './signature.ts';
 
 type Fields = Record<string, string>;
 

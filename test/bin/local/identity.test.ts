@@ -8,7 +8,7 @@ import type { JwkWithKid } from 'aws-jwt-verify/jwk';
 import { type RunningIdentity, startIdentity } from '../../../bin/local/identity.ts';
 import { readRights } from '../../../functions/core/admin/verify-admin.ts';
 import { makeFolder } from '../../support/folder.ts';
-import { readForm } from '../../support/sign-in.ts';
+import { readForm } from '../../support/sign-in/sign-in.ts';
 
 const folder = makeFolder();
 const gate = 'http://127.0.0.1:1';

@@ -1,0 +1,279 @@
+import { useState } from 'preact/hooks';
+import { Refusal } from '../../../client/errors.ts';
+import { compilePolicy } from '../../../functions/core/policy/compile.ts';
+import { describePointer } from '../../../functions/core/policy/trial.ts';
+import { operand, quote } from '../../../registry/shell-words.ts';
+import { refusedOf } from '../../../registry/usage/usage.ts';
+import { type Agent, type AgentPage, type AgentWithUsage, agentAddress, agentState, noAgentId } from '../../../schemas/agent.ts';
+import type { Policy } from '../../../schemas/policy.ts';
+import type { StatsByAgent } from '../../../schemas/usage/stats.ts';
+import { Act } from '../admin/act.tsx';
+import { Value } from '../answer.tsx';
+import { SubmitForm } from '../components/controls.tsx';
+import { FormField } from '../components/field.tsx';
+import { Fields } from '../components/fields.tsx';
+import { Awaited, EmptyState, Failure } from '../components/states.tsx';
+import { type Column, DataTable, Table } from '../components/table.tsx';
+import { Tabs } from '../components/tabs.tsx';
+import { Heading, Link, Part, Time, Way } from '../components/text.tsx';
+import { deployment } from '../deployment.ts';
+import type { Field, Typed } from '../field-values.ts';
+import { ask, useRead } from '../gate.ts';
+import { go, linkTo } from '../route.ts';
+import { useDraft } from '../store.ts';
+import { Refusals, UsageCharts } from '../usage/usage.tsx';
+
+const stateNames: Record<Agent['state'], string> = { active: 'active', pending: 'waiting for approval', blocked: 'blocked' };
+
+export function Agents({ query }: { query: URLSearchParams }) {
+  const state = agentState.safeParse(query.get('state')).data ?? 'active';
+  const reading = useRead<AgentPage>('/api/agents', { page_size: '100', ...Object.fromEntries(query), state }, 'admin');
+  const { answer, reload } = reading;
+  const { agents = [], displaced = 0 } = answer?.value ?? {};
+  const used = useUsedByAgents();
+  const isEmpty = agents.length === 0 && answer?.next === undefined;
+  return (
+    <>
+      <Heading title="Agents" />
+      <Tabs label="State" tabs={stateNames} current={state} linkOf={(name) => linkTo(['agents'], { state: name })} />
+      <Awaited reading={reading} />
+      {displaced > 0 && (
+        <p class="notice">
+          The queue is full: newer requests have displaced {displaced} waiting {displaced === 1 ? 'agent' : 'agents'} since the queue was
+          last cleared. They may ask again.
+        </p>
+      )}
+      {answer && (
+        <DataTable
+          label="Agents"
+          columns={columns}
+          rows={agents.map((agent) => ({ ...agent, used: used.get(agent.agent_id) }))}
+          keyOf={({ agent_id, key_thumbprint }) => `${agent_id} ${key_thumbprint}`}
+          textOf={({ agent_id, key_thumbprint }) => `${agent_id} ${key_thumbprint}`}
+          empty={<EmptyState title={`No agent is ${stateNames[state]}`} />}
+        />
+      )}
+      <Way to={answer?.next && linkTo(['agents'], answer.next)} title="More" />
+      {state === 'pending' && !isEmpty && (
+        <Act
+          title="Remove every request"
+          isDangerous
+          command="agents clear-waiting"
+          act={() => ask('DELETE', '/api/agents', { query: { state }, isAdmin: true })}
+          onDone={reload}
+        />
+      )}
+      <LookUp />
+    </>
+  );
+}
+
+/** Executions of the last day by agent, for the 200 busiest agents. */
+function useUsedByAgents(): Map<string, AgentUsage> {
+  const { agents = [] } = useRead<StatsByAgent>('/api/stats', { period: 'day', by: 'agent' }, 'admin').answer?.value ?? {};
+  return new Map(agents.map((own) => [own.agent_id, own]));
+}
+
+type AgentUsage = StatsByAgent['agents'][number];
+type Row = AgentPage['agents'][number] & { used: AgentUsage | undefined };
+
+const callsOf = ({ used }: Row): number => used?.executions ?? 0;
+const refusedIn = ({ used }: Row): number => (used ? refusedOf(used) : 0);
+
+const columns: readonly Column<Row>[] = [
+  {
+    head: 'Agent',
+    cell: ({ agent_id, key_thumbprint, state }) => (
+      <Link to={linkTo(['agents', agent_id], state === 'pending' ? { key: key_thumbprint ?? '' } : {})} text={agent_id} />
+    ),
+    sortBy: ({ agent_id }) => agent_id,
+  },
+  { head: 'Key', cell: ({ key_thumbprint }) => <code>{key_thumbprint}</code> },
+  { head: 'Verified for', cell: ({ agent_domain }) => agent_domain },
+  { head: 'Calls in a day', cell: callsOf, sortBy: callsOf, isNumber: true },
+  { head: 'Refused', cell: refusedIn, sortBy: refusedIn, isNumber: true },
+  { head: 'First seen', cell: ({ first_seen }) => first_seen && <Time at={first_seen} />, sortBy: ({ first_seen }) => first_seen },
+  { head: 'Last PAT', cell: ({ last_issue }) => last_issue && <Time at={last_issue} />, sortBy: ({ last_issue }) => last_issue },
+];
+
+/** Opens an agent by id, key or both, even if it has never sent a request. */
+function LookUp() {
+  const [typed, setTyped] = useState<Typed>({});
+  const [id = '', key = ''] = [typed.id?.trim(), typed.key?.trim()];
+  return (
+    <Part title="Find an agent">
+      <p>By id, key or both. You can also block or approve an agent that has not sent any request yet.</p>
+      <SubmitForm
+        title="Look up"
+        isBusy={false}
+        isDisabled={id === '' && key === ''}
+        onSubmit={() => go(linkTo(['agents', id || noAgentId], { key }))}
+      >
+        <Fields fields={lookUpFields} typed={typed} issues={[]} onTyped={setTyped} />
+      </SubmitForm>
+    </Part>
+  );
+}
+
+const lookUpFields: Field[] = [
+  { name: 'id', label: 'Agent', type: 'string', hint: 'Its agent_id' },
+  { name: 'key', label: 'Key', type: 'string', hint: 'Its RFC 7638 thumbprint' },
+];
+
+export function AgentView({ id: given, thumbprint }: { id: string; thumbprint: string | undefined }) {
+  const id = given === noAgentId ? undefined : given;
+  const { path, query } = agentAddress(id, thumbprint);
+  const { answer, error, reload } = useRead<AgentWithUsage>(path, query, 'admin');
+  const [reason, setReason] = useDraft(`reason ${given} ${thumbprint ?? ''}`, '');
+  const named = [...(thumbprint === undefined ? [] : ['--key', thumbprint]), ...(id === undefined ? [] : [operand(id)])].join(' ');
+  const post = (method: 'POST' | 'PUT' | 'DELETE', place: string, body?: object) => () =>
+    ask(method, `${path}${place}`, { query, isAdmin: true, ...(body && { body }) });
+  // an agent that was only blocked is also unknown once the block is lifted
+  const isUnknown = error instanceof Refusal && error.status === 404;
+  const agent = isUnknown ? undefined : answer?.value;
+  const key = agent ? agent.key_thumbprint : thumbprint;
+  const name = agent?.agent_id ?? id ?? thumbprint ?? '';
+  return (
+    <article>
+      <Way to={linkTo(['agents'])} title="Agents" />
+      <Heading title={name} />
+      {isUnknown ? <p role="status">The gate has no record of this agent.</p> : <Failure error={error} retry={reload} />}
+      {error instanceof Refusal && error.status === 409 && <Candidates id={id} thumbprint={thumbprint} refusal={error} />}
+      {agent && (
+        <>
+          <p role="status">
+            <span class={agent.state === 'active' ? 'badge good' : 'badge bad'}>{agent.state}</span>
+          </p>
+          <Value value={factsOf(agent)} label="Agent" />
+          <Limits usage={agent.usage} />
+          <UsageToday agentId={agent.agent_id} />
+        </>
+      )}
+      {(agent?.state === 'pending' || (isUnknown && id !== undefined && key !== undefined)) && (
+        <Act
+          title="Approve the agent"
+          command={`agents approve ${named}`}
+          act={post('POST', '/approve', { key_thumbprint: key })}
+          onDone={reload}
+        />
+      )}
+      {agent?.state === 'pending' && agent.agent_domain !== undefined && (
+        <Act
+          title={`Approve all agents of ${agent.agent_domain}`}
+          command={`agents approve-domain ${agent.agent_domain}`}
+          act={() => ask('PUT', `/api/agent-domains/${agent.agent_domain}`, { isAdmin: true })}
+          onDone={reload}
+        />
+      )}
+      {agent?.state === 'blocked' && (
+        <Act title="Lift the block" command={`agents unblock ${named}`} act={post('DELETE', '/block')} onDone={reload} />
+      )}
+      {(isUnknown || (agent && agent.state !== 'blocked')) && (
+        <Part title="Block the agent">
+          <p>A block covers the agent's id and key until someone lifts it. No further calls are admitted.</p>
+          <FormField
+            field={{ name: 'reason', label: 'Reason', type: 'string', hint: 'Optional, and shown to admins only' }}
+            text={reason}
+            onText={setReason}
+          />
+          <Act
+            title="Block the agent"
+            isDangerous
+            command={`agents block --reason ${quote(reason.trim() || 'No reason given')} ${named}`}
+            act={post('PUT', '/block', { reason: reason.trim() || 'No reason given' })}
+            onDone={() => {
+              setReason('');
+              reload();
+            }}
+          />
+        </Part>
+      )}
+      {agent && agent.state !== 'pending' && (
+        <Part title="Revoke PATs">
+          <p>The agent may get new ones.</p>
+          <Act title="Revoke" isDangerous command={`agents revoke ${named}`} act={post('POST', '/revoke')} onDone={reload} />
+        </Part>
+      )}
+      {agent && <Way to={linkTo(['history'], { id: agent.agent_id })} title="History of the agent" />}
+    </article>
+  );
+}
+
+/** An agent's usage of the policy's limits and budgets, each with its rule. */
+function Limits({ usage }: Pick<AgentWithUsage, 'usage'>) {
+  const policy = useRead<Policy>('/api/policy').answer?.value;
+  if (usage.length === 0) return null;
+  const { rules = [] } = policy ? compilePolicy(policy, deployment.publicUrl) : {};
+  return (
+    <Part title="Limits">
+      <Table
+        label="Limits of the agent"
+        heads={['Rule', 'Used', 'Left', 'Of']}
+        numbers={['Used', 'Left', 'Of']}
+        rows={usage.map(({ limit, rule, used, left, of, period, unit = '' }) => [
+          policy && rule !== undefined ? describePointer(rules, rule) : limit,
+          `${used} ${unit}`,
+          `${left} ${unit}`,
+          `${of} ${unit}${period === undefined ? '' : ` in ${period} s`}`,
+        ])}
+      />
+    </Part>
+  );
+}
+
+/** An agent's executions in the last day, shown beside the actions. */
+function UsageToday({ agentId }: { agentId: string }) {
+  const { answer } = useRead<StatsByAgent>('/api/stats', { period: 'day', by: 'agent' }, 'admin');
+  const own = answer?.value.agents.find(({ agent_id }) => agent_id === agentId);
+  if (!answer) return null;
+  if (!own) return <p class="quiet">No executions in the last day, or not among the 200 busiest agents.</p>;
+  return (
+    <Part title="Usage in the last day">
+      <UsageCharts rows={[own]} slots={answer.value} />
+      <Refusals label="Refusals" head="Refused because" refusals={Object.entries(own.refusals)} />
+    </Part>
+  );
+}
+
+/** Links to the candidates, if an id has several keys or a key several ids. */
+function Candidates({
+  id,
+  thumbprint,
+  refusal: { details },
+}: {
+  id: string | undefined;
+  thumbprint: string | undefined;
+  refusal: Refusal;
+}) {
+  const listOf = (name: string) => (Array.isArray(details[name]) ? details[name].map(String) : []);
+  return (
+    <ul>
+      {listOf('key_thumbprints').map((key) => (
+        <li key={key}>
+          <Link to={linkTo(['agents', id ?? noAgentId], { key })} text={key} />
+        </li>
+      ))}
+      {listOf('agent_ids').map((name) => (
+        <li key={name}>
+          <Link to={linkTo(['agents', name], { key: thumbprint ?? '' })} text={name} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+const maybeTime = (at: string | undefined) => at && new Date(at).toLocaleString();
+
+const factsOf = ({ key_thumbprint, agent_domain, first_seen, last_issue, revoked_at, proof_required, block }: Agent) =>
+  Object.fromEntries(
+    Object.entries({
+      Key: key_thumbprint,
+      'Verified for': agent_domain,
+      'First seen': maybeTime(first_seen),
+      'Last PAT': maybeTime(last_issue),
+      'PATs revoked': maybeTime(revoked_at),
+      'Proof of possession': proof_required && 'required',
+      Blocked: maybeTime(block?.blocked_at),
+      Reason: block?.reason,
+    }).filter(([, value]) => value !== undefined),
+  );

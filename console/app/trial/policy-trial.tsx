@@ -1,0 +1,176 @@
+import { useState } from 'preact/hooks';
+import { Refusal } from '../../../client/errors.ts';
+import { compilePolicy } from '../../../functions/core/policy/compile.ts';
+import { listRules } from '../../../functions/core/policy/describe.ts';
+import { isWithin } from '../../../functions/core/policy/position.ts';
+import { parsePolicyTemplate } from '../../../functions/core/policy/template.ts';
+import { readTrial } from '../../../functions/core/policy/trial.ts';
+import { replay } from '../../../functions/trial/replay.ts';
+import { listServices, readExecutions } from '../../../registry/read.ts';
+import { canonicalDigest } from '../../../schemas/canonical.ts';
+import { type NamedPolicyTrial, policyTrialQuery, type TrialRow } from '../../../schemas/executions.ts';
+import type { Policy } from '../../../schemas/policy.ts';
+import { Command } from '../admin/record-form.tsx';
+import { Button, DropField } from '../components/controls.tsx';
+import { Failure, Skeleton } from '../components/states.tsx';
+import { type Column, DataTable, Table } from '../components/table.tsx';
+import { Tabs } from '../components/tabs.tsx';
+import { Badge, Link, Part, Shown, Time, type Tone } from '../components/text.tsx';
+import { deployment } from '../deployment.ts';
+import { openAdminApi, useRead, useWork } from '../gate.ts';
+import { linkTo } from '../route.ts';
+
+const periods = { hour: 'last hour', day: 'last day', week: 'last week' };
+const periodMs = { hour: 3_600_000, day: 86_400_000, week: 604_800_000 };
+
+/** Compares a trial policy with the one in force, rule by rule. It is from the setting `tryPolicyFile`, or from a file that stays in the browser. */
+export function PolicyOnTrial({ query }: { query: URLSearchParams }) {
+  const { period } = policyTrialQuery.safeParse(Object.fromEntries(query)).data ?? policyTrialQuery.parse({});
+  const deployed = useRead<NamedPolicyTrial>('/api/policy/try', { period }, 'admin');
+  const inForce = useRead<Policy>('/api/policy').answer?.value;
+  const [file, setFile] = useState<File>();
+  const tried = useWork(async () => file && tryFile(file, periodMs[period]), [file, period]);
+  const hasNone = deployed.error instanceof Refusal && deployed.error.details.reason === 'no_trial';
+  const { error, isLoading, reload } = file ? tried : deployed;
+  const trial = file ? tried.answer : deployed.answer?.value;
+  // the previous result may be of another file
+  const isWaiting = !inForce || (isLoading && (file !== undefined || !trial));
+  const isFailed = error !== undefined && (file !== undefined || !hasNone);
+  return (
+    <Part title={file ? `On trial: ${file.name}` : 'On trial'}>
+      <p class="quiet">
+        See what another policy would have decided about the gate's calls before you deploy it. The policy of the setting tryPolicyFile is
+        tried on every call; a file that you drop here is tried in your browser.
+      </p>
+      <Tabs label="Period" tabs={periods} current={period} linkOf={(name) => linkTo(['policy'], { period: name })} />
+      {isWaiting ? <Skeleton /> : isFailed && <Failure error={error} retry={reload} />}
+      {hasNone && !file && <p>This deployment has no policy on trial.</p>}
+      {!isWaiting && !isFailed && trial && <Trial inForce={inForce} trial={trial} />}
+      <DropField label="Policy file" accept=".json" onFiles={(files) => setFile(files?.[0])} />
+      {file && !hasNone && (
+        <p>
+          <Button title="Back to the policy on trial in this deployment" onClick={() => setFile(undefined)} />
+        </p>
+      )}
+      <Command text="policy try policy.next.json --since 7d" />
+    </Part>
+  );
+}
+
+/** Replays the recorded calls with a policy, as the command `policy try` does. */
+async function tryFile(file: File, ms: number): Promise<NamedPolicyTrial> {
+  const address = deployment.publicUrl;
+  const api = openAdminApi();
+  const trial = readTrial(parsePolicyTemplate(await file.text()), address);
+  const untilMs = Date.now();
+  const [policy, executions, services] = await Promise.all([
+    api.call('GET', '/api/policy').then(({ body }) => body as Policy),
+    readExecutions(api, untilMs - ms),
+    Array.fromAsync(listServices(api)),
+  ]);
+  const names = new Map(services.map(({ service_id, service_name }) => [service_id, service_name]));
+  const inForce = { digest: canonicalDigest(policy), rules: compilePolicy(policy, address).rules };
+  const report = replay(executions, { trial, inForce, serviceName: (id) => names.get(id) }, untilMs - ms, untilMs);
+  return { ...report, rules: listRules(trial.rules) };
+}
+
+const outcomes = {
+  would_refuse: { text: 'would be refused', tone: 'bad' },
+  would_permit: { text: 'would be permitted', tone: 'good' },
+  would_wait: { text: 'would wait for approval', tone: 'warn' },
+} as const satisfies Record<string, { text: string; tone: Tone }>;
+
+type Outcome = keyof typeof outcomes;
+type Effect = TrialRow & { outcome: Outcome };
+
+const OutcomeBadge = ({ outcome, calls }: { outcome: Outcome; calls?: number }) => (
+  <Badge tone={outcomes[outcome].tone}>
+    {calls === undefined ? outcomes[outcome].text : `${countOf(calls)} ${outcomes[outcome].text}`}
+  </Badge>
+);
+
+const countOf = (calls: number): string => `${calls} ${calls === 1 ? 'call' : 'calls'}`;
+
+function Trial({ inForce, trial }: { inForce: Policy; trial: NamedPolicyTrial }) {
+  const effects = (Object.keys(outcomes) as Outcome[]).flatMap((outcome) => trial[outcome].map((row): Effect => ({ ...row, outcome })));
+  const compared = compareRules(listRules(compilePolicy(inForce, deployment.publicUrl).rules), trial.rules, effects);
+  return (
+    <>
+      <Table
+        label="Rules"
+        heads={['In force', 'On trial', 'Effect']}
+        isPlain
+        rows={compared.map(({ words, isInForce, isOnTrial, effects: own }) => [
+          isInForce ? isOnTrial ? words : <del>{<Shown text={words} />}</del> : '–',
+          isOnTrial ? isInForce ? 'the same' : <ins>{<Shown text={words} />}</ins> : '–',
+          own.length === 0 ? (
+            <span class="quiet">none</span>
+          ) : (
+            [...Map.groupBy(own, ({ outcome }) => outcome)].map(([outcome, same]) => (
+              <OutcomeBadge key={outcome} outcome={outcome} calls={same.reduce((sum, { calls }) => sum + calls, 0)} />
+            ))
+          ),
+        ])}
+      />
+      <p class="quiet">
+        Judged {countOf(trial.calls)} since <Time at={trial.since} />, without effect.{' '}
+        {trial.unknown.map(({ calls, because }) => `Unknown: ${countOf(calls)} (${because}). `)}
+      </p>
+      {effects.length > 0 && (
+        <>
+          <h3>Calls with a different outcome</h3>
+          <DataTable
+            label="Calls with a different outcome"
+            columns={columns}
+            rows={effects}
+            keyOf={({ outcome, rule, words, agent_id, intent_uid }) => JSON.stringify([outcome, rule, words, agent_id, intent_uid])}
+            textOf={({ outcome, words, agent_id, intent_uid }) => `${outcomes[outcome].text} ${words} ${agent_id} ${intent_uid}`}
+          />
+        </>
+      )}
+    </>
+  );
+}
+
+const columns: readonly Column<Effect>[] = [
+  { head: 'Agent', cell: ({ agent_id }) => <Link to={linkTo(['agents', agent_id])} text={agent_id} />, sortBy: ({ agent_id }) => agent_id },
+  {
+    head: 'Operation',
+    cell: ({ intent_uid }) => <Link to={linkTo(['intents', intent_uid])} text={intent_uid} />,
+    sortBy: ({ intent_uid }) => intent_uid,
+  },
+  { head: 'Outcome', cell: ({ outcome }) => <OutcomeBadge outcome={outcome} />, sortBy: ({ outcome }) => outcome },
+  { head: 'Rule', cell: ({ words }) => <Shown text={words} /> },
+  { head: 'Calls', cell: ({ calls }) => calls, sortBy: ({ calls }) => calls, isNumber: true },
+  { head: 'First', cell: ({ first }) => <Time at={first} />, sortBy: ({ first }) => first },
+  { head: 'Last', cell: ({ last }) => <Time at={last} />, sortBy: ({ last }) => last },
+];
+
+interface Compared {
+  words: string;
+  isInForce: boolean;
+  isOnTrial: boolean;
+  effects: Effect[];
+}
+
+type Rules = NamedPolicyTrial['rules'];
+
+/** The rules of both policies with their effects. Rules with the same description are merged. */
+function compareRules(inForce: Rules, onTrial: Rules, effects: readonly Effect[]): Compared[] {
+  const found = new Map<string, Compared>();
+  const at = (words: string, side: 'isInForce' | 'isOnTrial'): Compared => {
+    const one = found.get(words) ?? { words, isInForce: false, isOnTrial: false, effects: [] };
+    found.set(words, one);
+    one[side] = true;
+    return one;
+  };
+  for (const { words } of inForce) at(words, 'isInForce');
+  for (const { words } of onTrial) at(words, 'isOnTrial');
+  for (const effect of effects) {
+    // a newly permitted call was refused by a rule of the policy in force
+    const [rules, side] = effect.outcome === 'would_permit' ? ([inForce, 'isInForce'] as const) : ([onTrial, 'isOnTrial'] as const);
+    const own = rules.find(({ rule }) => isWithin(effect.rule, rule));
+    at(own?.words ?? effect.words, side).effects.push(effect);
+  }
+  return [...found.values()];
+}

@@ -1,0 +1,190 @@
+import { answeredOf, meanOf, refusedOf, usedService } from '../../../registry/usage/usage.ts';
+import {
+  latencyLimits,
+  type ServiceStats,
+  type Stats,
+  type StatsByAgent,
+  type StatsByIntent,
+  type StatsNumbers,
+  statsQuery,
+} from '../../../schemas/usage/stats.ts';
+import { Choice } from '../components/controls.tsx';
+import { Awaited, EmptyState, Failure } from '../components/states.tsx';
+import { type Column, DataTable, Table } from '../components/table.tsx';
+import { Tabs } from '../components/tabs.tsx';
+import { Heading, Link, Part, Shown } from '../components/text.tsx';
+import { useRead } from '../gate.ts';
+import { go, linkTo } from '../route.ts';
+import { Chart } from './chart.tsx';
+
+const slotsOf = {
+  hour: { ms: 300_000, name: 'five minutes', count: 12 },
+  day: { ms: 3_600_000, name: 'hour', count: 24 },
+  month: { ms: 86_400_000, name: 'day', count: 30 },
+};
+
+const periods = { hour: 'last hour', day: 'last day', month: 'last month' };
+const groups = { service: 'by service', intent: 'by operation', agent: 'by agent' };
+
+/** Start and length of a response's time slots. */
+type Slots = Pick<Stats, 'period' | 'from'>;
+
+type Answer = Slots & Partial<Pick<Stats, 'services'> & Pick<StatsByIntent, 'intents'> & Pick<StatsByAgent, 'agents'>>;
+
+export function Usage({ query }: { query: URLSearchParams }) {
+  const { period, by, service_id = '' } = statsQuery.safeParse(Object.fromEntries(query)).data ?? statsQuery.parse({});
+  const asked = { period, by, service_id };
+  const all = useRead<Stats>('/api/stats', { period }, 'admin').answer?.value.services ?? [];
+  const named = all.filter((service) => service.service_name !== undefined);
+  const linkWith = (changed: Partial<Asked>) => linkTo(['usage'], { ...asked, ...changed });
+  return (
+    <>
+      <Heading title="Usage" />
+      <Tabs label="Period" tabs={periods} current={period} linkOf={(name) => linkWith({ period: name })} />
+      <Tabs label="Grouping" tabs={groups} current={by} linkOf={(name) => linkWith({ by: name })} />
+      <div class="toolbar">
+        <Choice
+          label="Service"
+          none="Every service"
+          options={named.map((service) => [service.service_id ?? '', usedService(service)])}
+          value={service_id}
+          onChoose={(chosen) => go(linkWith({ service_id: chosen }))}
+        />
+      </div>
+      <UsageOf asked={asked} />
+    </>
+  );
+}
+
+type Asked = Record<'period' | 'by' | 'service_id', string>;
+
+interface Row extends ServiceStats {
+  name: string;
+  link: string | undefined;
+}
+
+/** Charts and a table of executions. The row of a service links to its agents. */
+export function UsageOf({ asked }: { asked: Asked }) {
+  const reading = useRead<Answer>('/api/stats', asked, 'admin');
+  const { answer, error, reload } = reading;
+  if (!answer) return <Awaited reading={reading} />;
+  const { services = [], intents = [], agents = [], ...slots } = answer.value;
+  const rows: Row[] = [
+    ...services.map((row) => ({
+      ...row,
+      name: usedService(row),
+      link: row.service_id && linkTo(['usage'], { ...asked, service_id: row.service_id, by: 'agent' }),
+    })),
+    ...intents.map((row) => ({ ...row, name: row.intent_uid, link: linkTo(['intents', row.intent_uid]) })),
+    ...agents.map((row) => ({ ...row, name: row.agent_id, link: linkTo(['agents', row.agent_id]) })),
+  ];
+  const refusals = sumRefusals(rows);
+  return (
+    <>
+      <Failure error={error} retry={reload} />
+      {rows.length > 0 && <UsageCharts rows={rows} slots={slots} />}
+      <DataTable
+        label="Usage"
+        columns={columns}
+        rows={rows}
+        keyOf={({ name, link }) => `${name} ${link}`}
+        textOf={({ name }) => name}
+        empty={<EmptyState title="Nothing was executed in this period" />}
+      />
+      {refusals.length > 0 && (
+        <Part title="Refusals by reason">
+          <Refusals label="Reasons" head="Reason" refusals={refusals} />
+        </Part>
+      )}
+      <p class="quiet">Each execution is counted once, from the log, within two minutes.</p>
+    </>
+  );
+}
+
+/** A table of error codes and their counts. */
+export const Refusals = ({ label, head, refusals }: { label: string; head: string; refusals: [code: string, count: number][] }) => (
+  <Table
+    label={label}
+    heads={[head, 'Times']}
+    numbers={['Times']}
+    rows={refusals.map(([code, count]) => [<a href={linkTo(['reference', code])}>{code}</a>, count])}
+  />
+);
+
+const inMs = (value: number | undefined): string => (value === undefined ? '–' : `${value} ms`);
+
+const columns: readonly Column<Row>[] = [
+  {
+    head: 'Name',
+    cell: ({ name, link }) => (link === undefined ? <Shown text={name} /> : <Link to={link} text={name} />),
+    sortBy: ({ name }) => name,
+  },
+  { head: 'Calls', cell: ({ executions }) => executions, sortBy: ({ executions }) => executions, isNumber: true },
+  { head: 'Refused', cell: refusedOf, sortBy: refusedOf, isNumber: true },
+  { head: 'Failures', cell: (row) => row.upstream_failures, sortBy: (row) => row.upstream_failures, isNumber: true },
+  { head: 'Not as described', cell: ({ drift }) => drift, sortBy: ({ drift }) => drift, isNumber: true },
+  { head: 'Mean', cell: (row) => inMs(meanOf(row)), sortBy: meanOf, isNumber: true },
+  { head: 'p90', cell: ({ latency }) => percentile(latency, 0.9), isNumber: true },
+];
+
+function sumRefusals(rows: readonly StatsNumbers[]): [code: string, count: number][] {
+  const sums = new Map<string, number>();
+  for (const { refusals } of rows) for (const [code, count] of Object.entries(refusals)) sums.set(code, (sums.get(code) ?? 0) + count);
+  return [...sums].sort(([, one], [, other]) => other - one);
+}
+
+/** The upper bound of the latency bucket that contains a percentile. @param share - from 0 to 1 */
+function percentile(latency: readonly number[], share: number): string {
+  const total = latency.reduce((sum, count) => sum + count, 0);
+  if (total === 0) return '–';
+  let seen = 0;
+  const at = latency.findIndex((count) => {
+    seen += count;
+    return seen >= total * share;
+  });
+  const limit = latencyLimits[at];
+  return limit === undefined ? 'more than 10 s' : limit < 1_000 ? `${limit} ms` : `${limit / 1_000} s`;
+}
+
+/** Calls by outcome and upstream latency, in each slot of the period. */
+export function UsageCharts({ rows, slots: { period, from } }: { rows: readonly Pick<ServiceStats, 'slots'>[]; slots: Slots }) {
+  const { ms: slotMs, name: slotName, count } = slotsOf[period];
+  const times = Array.from({ length: count }, (_, at) => Date.parse(from) + at * slotMs);
+  const groups = Map.groupBy(
+    rows.flatMap(({ slots }) => slots),
+    (slot) => Math.round((Date.parse(slot.from) - Date.parse(from)) / slotMs),
+  );
+  const sums = times.map((_, at) => {
+    const sumOf = (count: (numbers: StatsNumbers) => number) => (groups.get(at) ?? []).reduce((total, slot) => total + count(slot), 0);
+    return {
+      calls: sumOf(({ executions }) => executions),
+      refused: sumOf(refusedOf),
+      failed: sumOf(({ upstream_failures }) => upstream_failures),
+      ms: sumOf(({ upstream_ms }) => upstream_ms),
+      answered: sumOf(answeredOf),
+    };
+  });
+  const named =
+    period === 'month' ? { nameTime: (timeMs: number) => new Date(timeMs).toLocaleDateString([], { day: 'numeric', month: 'short' }) } : {};
+  return (
+    <div class="columns">
+      <Chart
+        title={`Calls per ${slotName}`}
+        times={times}
+        {...named}
+        series={[
+          { name: 'Answered', tone: 'accent', values: sums.map(({ calls, refused }) => calls - refused) },
+          { name: 'Failed', tone: 'warn', values: sums.map(({ failed }) => failed) },
+          { name: 'Refused', tone: 'bad', values: sums.map(({ refused, failed }) => Math.max(0, refused - failed)) },
+        ]}
+      />
+      <Chart
+        title="Mean latency of services"
+        times={times}
+        {...named}
+        nameValue={(value) => `${value} ms`}
+        series={[{ name: 'Mean latency', tone: 'accent', values: sums.map(({ ms, answered }) => Math.round(ms / Math.max(1, answered))) }]}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,69 @@
+import { decisionInput } from '../../schemas/deferred.ts';
+import { requireNamespace } from '../core/admin/admin.ts';
+import { type AdminAction, serveAdmin } from '../core/admin/for-admins.ts';
+import { openStart } from '../core/aws/invoke-function.ts';
+import { type DeferredCalls, openDeferredCalls } from '../core/execution/deferred-call-store.ts';
+import { findChangeSinceRequest, readCircumstances } from '../core/execution/void-check.ts';
+import { ok } from '../core/http/response.ts';
+import { type FindPolicy, openPolicy } from '../core/policy/policy.ts';
+import { changeLogFromEnvironment } from '../core/registry/change-log.ts';
+import { type LiveIntents, openLiveIntents } from '../core/registry/live-intents.ts';
+import { requireNotPaused } from '../core/registry/require-intent.ts';
+import { ApiError, invalidParameter } from '../core/runtime/api-error.ts';
+import { describeCause, log } from '../core/runtime/log.ts';
+import { tableFromEnvironment } from '../core/table/table.ts';
+import { type Approvals, noSuchApproval, openApprovals } from './approvals.ts';
+
+export interface Deps {
+  approvals: Pick<Approvals, 'find' | 'decide'>;
+  deferred: Pick<DeferredCalls, 'makeVoid'>;
+  intents: Pick<LiveIntents, 'findWith'>;
+  findPolicy: FindPolicy;
+  start: (executionId: string) => Promise<void>;
+}
+
+const digestMismatch = (digest: string) =>
+  new ApiError('CONFLICT', 'If-Match is not the current digest of the call. Read the call again, and send its digest.', {
+    details: { reason: 'other_digest', digest },
+  });
+
+/** `POST /api/approvals/{id}`: approves or denies a call. `If-Match` carries the digest of the call as shown; exactly that call is made, once. */
+export const createAction =
+  ({ approvals, deferred, intents, findPolicy, start }: Deps): AdminAction =>
+  async (admin, request) => {
+    const { decision, reason } = request.body(decisionInput);
+    const call = await approvals.find(request.pathParameter('id'));
+    if (!call) throw noSuchApproval();
+    const { approval, content, executionId } = call;
+    requireNamespace(admin, content.namespace);
+    // a list or `*` would not identify the call that the admin was shown
+    const named = request.header('if-match')?.trim();
+    if (named === undefined)
+      throw invalidParameter([{ path: '', problem: 'the header If-Match must be the digest of the approval, in quotation marks' }]);
+    if (named !== `"${approval.digest}"` && named !== approval.digest) throw digestMismatch(approval.digest);
+    if (decision === 'approve' && call.item.state === 'waiting') {
+      const policy = findPolicy(content.baseUrl).reference;
+      const seen = await readCircumstances(intents, content);
+      const change = findChangeSinceRequest(content, { ...seen, policy });
+      if (change && (await deferred.makeVoid(call, change, Date.now())).state === 'expired') throw change;
+      // otherwise the call would be refused and its approval used up
+      if (seen.found) requireNotPaused(seen.found);
+    }
+    const decided = await approvals.decide(admin, call, decision, reason);
+    // if this fails, the call starts when the agent next polls its state
+    if (decision === 'approve')
+      await start(executionId).catch((error: unknown) => log.warn('deferred call not started', { cause: describeCause(error) }));
+    return ok(decided);
+  };
+
+const table = tableFromEnvironment();
+
+export const handler = serveAdmin(
+  createAction({
+    approvals: openApprovals(table, changeLogFromEnvironment(table)),
+    deferred: openDeferredCalls(table),
+    intents: openLiveIntents(table),
+    findPolicy: openPolicy(),
+    start: openStart(),
+  }),
+);

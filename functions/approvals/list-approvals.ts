@@ -1,0 +1,18 @@
+import { approvalQuery, maxApprovalsOfPage } from '../../schemas/deferred.ts';
+import { type AdminAction, serveAdmin } from '../core/admin/for-admins.ts';
+import { nextLink } from '../core/http/links.ts';
+import { ok } from '../core/http/response.ts';
+import { tableFromEnvironment } from '../core/table/table.ts';
+import { type Approvals, openApprovals } from './approvals.ts';
+
+/** `GET /api/approvals`: calls that this admin may approve, oldest first. */
+export const createAction =
+  ({ approvals }: { approvals: Pick<Approvals, 'list'> }): AdminAction =>
+  async (admin, request) => {
+    const { page_size: requestedSize, after, agent_id: agentId } = request.query(approvalQuery);
+    const count = Math.min(requestedSize, maxApprovalsOfPage);
+    const { approvals: found, next } = await approvals.list(admin, { after, agentId, count, nowMs: Date.now() });
+    return ok({ approvals: found.map(({ approval }) => approval) }, nextLink(request, 'after', next));
+  };
+
+export const handler = serveAdmin(createAction({ approvals: openApprovals(tableFromEnvironment()) }));

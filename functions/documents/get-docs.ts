@@ -1,0 +1,15 @@
+import { type Action, serve } from '../core/http/serve.ts';
+import { type FindPublishedPolicy, loadPolicyTemplate, openPublishedPolicy } from '../core/policy/published-policy.ts';
+import { readPage } from './files.ts';
+import { fillPolicy, scriptedPage, withoutSlash } from './pages.ts';
+
+/** The page's script only redirects to the console. */
+const directives = ['img-src data:', "require-trusted-types-for 'script'"];
+
+/** `GET /docs`: the policy in plain words, the errors and links; browsers are redirected to the reference in the console. */
+export const createAction =
+  ({ readPage, findPolicy }: { readPage(): string; findPolicy: FindPublishedPolicy }): Action =>
+  async ({ baseUrl }) =>
+    scriptedPage(fillPolicy(readPage(), findPolicy(baseUrl).policy, baseUrl), directives);
+
+export const handler = serve(withoutSlash(createAction({ readPage, findPolicy: openPublishedPolicy(loadPolicyTemplate()) })));

@@ -1,0 +1,41 @@
+import { descriptionQuery, paginate } from '../../schemas/pagination.ts';
+import { thisGate, toServiceDescription } from '../../schemas/service-description.ts';
+import { pageLinks } from '../core/http/links.ts';
+import { revalidated } from '../core/http/response.ts';
+import { type Action, serve } from '../core/http/serve.ts';
+import { publicKeyPem, type SigningKeys, signingKeysFromEnvironment } from '../core/pat/signing-keys.ts';
+import { readEnvironment } from '../core/runtime/environment.ts';
+import type { SearchEngine } from '../core/search/search-engine.ts';
+import { engine } from '../search-intents.ts';
+import { ownLinks } from './self-description.ts';
+
+export interface Deps {
+  engine: SearchEngine;
+  signingKeys: Pick<SigningKeys, 'current'>;
+  protocol: string;
+  isSignInOffered: boolean;
+}
+
+/**
+ * `GET /agents.json`: the gate's own service description (specification section 2.6), where agents of the protocol begin. It lists the intents
+ * of all services, as a search without filters does: no drafts and no deprecated intents.
+ */
+export const createAction =
+  ({ engine, signingKeys, protocol, isSignInOffered }: Deps): Action =>
+  async (request) => {
+    const { baseUrl } = request;
+    const query = request.query(descriptionQuery);
+    const [{ hits, total }, publicKey] = await Promise.all([engine.search(query), publicKeyPem(signingKeys)]);
+    const self = { ...thisGate, service_url: baseUrl };
+    const intents = hits.map(({ intent }) => intent);
+    const described = toServiceDescription(self, intents, { protocol, baseUrl, publicKey });
+    const body = { ...described, ...ownLinks({ protocol, baseUrl, isSignInOffered }) };
+    const links = pageLinks(request, paginate(total, query.page, query.page_size), intents.at(-1)?.intent_uid);
+    return revalidated(body, undefined, links);
+  };
+
+const { protocol, signInClient } = readEnvironment(['protocol'], ['signInClient']);
+
+export const handler = serve(
+  createAction({ engine, signingKeys: signingKeysFromEnvironment(), protocol, isSignInOffered: signInClient !== undefined }),
+);

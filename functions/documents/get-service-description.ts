@@ -1,0 +1,54 @@
+import { toIntentDetails } from '../../schemas/intent.ts';
+import { descriptionQuery, paginate } from '../../schemas/pagination.ts';
+import { toDescribedIntent, toServiceDescription } from '../../schemas/service-description.ts';
+import { pageLinks } from '../core/http/links.ts';
+import { revalidated } from '../core/http/response.ts';
+import { type Action, serve } from '../core/http/serve.ts';
+import { publicKeyPem, type SigningKeys, signingKeysFromEnvironment } from '../core/pat/signing-keys.ts';
+import { listIntents } from '../core/registry/lists.ts';
+import { type LiveIntents, openLiveIntents } from '../core/registry/live-intents.ts';
+import { noSuchService } from '../core/registry/refusals.ts';
+import { openServices, type Services } from '../core/registry/services.ts';
+import { readEnvironment } from '../core/runtime/environment.ts';
+import { type Table, tableFromEnvironment } from '../core/table/table.ts';
+
+export interface Deps {
+  services: Pick<Services, 'find'>;
+  intents: Pick<LiveIntents, 'read'>;
+  table: Table;
+  signingKeys: Pick<SigningKeys, 'current'>;
+  protocol: string;
+}
+
+/**
+ * `GET /api/services/{service_id}/description`: the service's description (specification section 2.6). The public key is the one that
+ * signs PATs, because the intents are executed through this gate.
+ */
+export const createAction =
+  ({ services, intents, table, signingKeys, protocol }: Deps): Action =>
+  async (request) => {
+    const { page, page_size: pageSize, after } = request.query(descriptionQuery);
+    const service = await services.find(request.pathParameter('service_id'));
+    if (!service) throw noSuchService();
+    const [{ intents: listed, total }, publicKey] = await Promise.all([
+      listIntents(table, service, after ?? (page - 1) * pageSize, pageSize),
+      publicKeyPem(signingKeys),
+    ]);
+    const found = await intents.read(listed.map(({ intent_uid }) => intent_uid));
+    const described = found.map((intent) => toDescribedIntent(intent, toIntentDetails(intent, service.service_name)));
+    const body = toServiceDescription(service, described, { protocol, baseUrl: request.baseUrl, publicKey });
+    const links = pageLinks(request, paginate(total, page, pageSize), found.at(-1)?.intent_uid);
+    return revalidated(body, undefined, links);
+  };
+
+const table = tableFromEnvironment();
+
+export const handler = serve(
+  createAction({
+    services: openServices(table),
+    intents: openLiveIntents(table),
+    table,
+    signingKeys: signingKeysFromEnvironment(),
+    protocol: readEnvironment(['protocol']).protocol,
+  }),
+);

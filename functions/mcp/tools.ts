@@ -1,0 +1,229 @@
+import { randomUUID } from 'node:crypto';
+import * as z from 'zod';
+import { executionIdOf, type PendingExecution } from '../../schemas/deferred.ts';
+import { executionRequest } from '../../schemas/execution.ts';
+import { briefPage } from '../../schemas/intent.ts';
+import { intentDigest } from '../../schemas/intent-digest.ts';
+import { patRequest } from '../../schemas/pat.ts';
+import { searchQuery } from '../../schemas/search.ts';
+import { idempotencyKey } from '../core/execution/idempotency-key.ts';
+import { unauthorized } from '../core/http/bearer.ts';
+import { innerRequest } from '../core/http/inner-request.ts';
+import type { ApiRequest } from '../core/http/request.ts';
+import type { Action } from '../core/http/serve.ts';
+import { type JsonObject, type JsonValue, parse, parseJson } from '../core/json/json.ts';
+import { ApiError, invalidParameter } from '../core/runtime/api-error.ts';
+import { signInPath } from '../sign-in/metadata.ts';
+import { type ClientCapabilities, isLegacyTask } from './client-capabilities.ts';
+import { explainPolicy } from './explain-policy.ts';
+import { fitHits } from './fit-hits.ts';
+import { remarksOn } from './result.ts';
+import type { Tool, ToolAnnotations, ToolOutput } from './tool.ts';
+
+/** The endpoints that implement the tools. */
+export interface Endpoints {
+  searchIntents: Action;
+  getIntent: Action;
+  getPolicy: Action;
+  issuePat: Action;
+  executeIntent: Action;
+  getExecution: Action;
+}
+
+/** Models fill in every argument, with '' or, if schemas are strict, with null. */
+const withoutEmpty = (args: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(args).filter(([, value]) => value !== null && value !== ''));
+
+/**
+ * Models also send objects, lists, numbers and booleans as JSON text. Such an argument is read as JSON if its schema accepts only that.
+ * The parameters of intents are not read like this: their types are exact.
+ */
+const fromJsonText = ({ shape }: z.ZodObject, args: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(args).map(([name, value]) => [name, readText(shape[name] as z.ZodType | undefined, value)]));
+
+function readText(schema: z.ZodType | undefined, value: JsonValue): JsonValue {
+  if (typeof value !== 'string' || !schema || schema.safeParse(value).success) return value;
+  try {
+    const read = parseJson(value, { isExact: true });
+    return schema.safeParse(read).success ? read : value;
+  } catch {
+    return value;
+  }
+}
+
+interface ToolDefinition<T extends z.ZodObject> extends Omit<Tool, 'input' | 'run'> {
+  input: T;
+  run(args: z.output<T>, request: ApiRequest, client: ClientCapabilities): Promise<ToolOutput>;
+}
+
+const defineTool = <T extends z.ZodObject>({ run, ...tool }: ToolDefinition<T>): Tool => ({
+  ...tool,
+  run: async (args, request, client) =>
+    run(parse(tool.input, fromJsonText(tool.input, withoutEmpty(args)), 'The arguments are not valid.'), request, client),
+});
+
+const readOnlyHints: ToolAnnotations = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
+
+/** The endpoints check its format, because their messages are clearer. */
+const uidArgument = z.string().describe('the intent_uid, as search_intents gives it');
+
+const { query, service_name, namespace, tags } = searchQuery.shape;
+
+const searchArguments = z.strictObject({
+  query,
+  service_name,
+  namespace,
+  tags,
+  page: z.int().min(1).optional().describe('page number, starting at 1'),
+  page_size: z.int().min(1).max(20).default(5).describe('intents per page; default: 5'),
+});
+
+const acceptArguments = z.strictObject({
+  agent_id: patRequest.shape.agent_id.optional().describe('your name, which stays bound to your key'),
+  agent_public_key: patRequest.shape.agent_public_key
+    .optional()
+    .describe('your public key: a JWK, PEM, or base64 of either (RSA, P-256, P-384 or Ed25519)'),
+  signed_policy: patRequest.shape.signed_policy
+    .optional()
+    .describe('your signature over the policy: a compact JWS, or a bare signature in base64 or hex'),
+  agent_directory: patRequest.shape.agent_directory,
+});
+
+const executeArguments = executionRequest.extend({
+  intent_uid: uidArgument,
+  parameters: executionRequest.shape.parameters.describe('a value for each input parameter, by its name, as get_intent describes them'),
+  max_bytes: executionRequest.shape.max_bytes
+    .unwrap()
+    .default(20_000)
+    .describe('maximum size of the answer in bytes: a longer one is cut at an item or member, and cut says where; default: 20,000'),
+  idempotency_key: z
+    .string()
+    .regex(idempotencyKey, 'must have 1 to 255 visible ASCII characters')
+    .optional()
+    .describe('up to 255 visible ASCII characters, new for each call: a call repeated with the same key is made only once'),
+  respond_async: z
+    .boolean()
+    .optional()
+    .describe('returns immediately instead of waiting, for an operation that may take minutes; the result says how to get the outcome'),
+  digest: intentDigest
+    .optional()
+    .describe('the digest that get_intent returned: with it, the intent is executed only if it has not changed since'),
+  pat: z
+    .string()
+    .regex(/^\s*([Bb]earer\s+)?[A-Za-z0-9._-]+\s*$/, 'must be the PAT that accept_policy returned, and nothing else')
+    .transform((given) => given.trim().replace(/^bearer\s+/i, ''))
+    .optional()
+    .describe('the PAT that accept_policy returned; leave it out if the connection has a PAT of its own'),
+});
+
+/** The most cautious hints: what an intent does is up to its service. */
+const cautiousHints: ToolAnnotations = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true };
+
+export interface ToolOptions {
+  isFreshRequired: boolean;
+  isSignInOffered: boolean;
+}
+
+export function openTools(endpoints: Endpoints, { isFreshRequired, isSignInOffered }: ToolOptions): Tool[] {
+  const callEndpoint = async (action: Action, request: ApiRequest): Promise<object> => (await action(request)).body as object;
+
+  return [
+    defineTool({
+      name: 'search_intents',
+      title: 'Find an operation',
+      description:
+        'Finds intents: operations of web services that can be executed here. Describe in plain words what you want done. The best matches come first, as summaries; get_intent returns the details. Needs no PAT.',
+      annotations: readOnlyHints,
+      input: searchArguments,
+      run: async (args, request) => {
+        const given = Object.entries(args).filter(([, value]) => value !== undefined);
+        const inner = innerRequest(request, {
+          query: { ...Object.fromEntries(given.map(([name, value]) => [name, String(value)])), view: 'brief' },
+        });
+        return { data: fitHits(briefPage.parse(await callEndpoint(endpoints.searchIntents, inner))) };
+      },
+    }),
+    defineTool({
+      name: 'get_intent',
+      title: 'Read an operation',
+      description: 'Describes one intent in full: every input parameter with its constraints, and its output. Needs no PAT.',
+      annotations: readOnlyHints,
+      input: z.strictObject({ intent_uid: uidArgument }),
+      run: async ({ intent_uid }, request) => {
+        const inner = innerRequest(request, { pathParameters: { intent_uid }, query: { view: 'full' } });
+        return { data: await callEndpoint(endpoints.getIntent, inner) };
+      },
+    }),
+    defineTool({
+      name: 'accept_policy',
+      title: 'Accept the usage policy',
+      description:
+        'Without arguments: says what the usage policy demands, and what has to be signed to accept it. With agent_id, agent_public_key and signed_policy: accepts it, and returns the PAT (a bearer token) that execute_intent needs. Show the policy to the person you work for before you accept it.',
+      annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
+      input: acceptArguments,
+      run: async (args, request) => {
+        if (Object.values(args).every((value) => value === undefined)) {
+          const policy = await callEndpoint(endpoints.getPolicy, innerRequest(request, {}));
+          return explainPolicy(policy, request.baseUrl, isFreshRequired);
+        }
+        return { data: await callEndpoint(endpoints.issuePat, innerRequest(request, { body: args as JsonObject })) };
+      },
+    }),
+    defineTool({
+      name: 'execute_intent',
+      title: 'Execute an operation',
+      description:
+        'Executes an intent with values for its parameters, and returns the response of its service. What the call does, and whether it can be undone, depends on that service. Needs a PAT: see accept_policy.',
+      annotations: cautiousHints,
+      input: executeArguments,
+      isDeferrable: true,
+      run: async ({ intent_uid, parameters, fields, max_bytes, idempotency_key, respond_async = false, digest, pat }, request, client) => {
+        const hasOwnPat = request.headerValues('authorization').length > 0;
+        const ofConnection = (reason: string) => ({ reason, ...(isSignInOffered && { sign_in: request.baseUrl + signInPath }) });
+        // a prompt injection must not make the call of one agent or person under the PAT of another
+        if (hasOwnPat && pat !== undefined) throw twoPats();
+        if (!hasOwnPat && pat === undefined) throw patMissing.withDetails(ofConnection('pat_missing'));
+        if (isLegacyTask(client) && pat !== undefined) throw patOfTask();
+        const isAsync = respond_async || isLegacyTask(client);
+        const credential = pat !== undefined && { authorization: `Bearer ${pat}` };
+        const inner = innerRequest(request, {
+          body: { intent_uid, parameters: parameters as JsonObject, max_bytes, ...(fields && { fields }) },
+          headers: {
+            ...credential,
+            'idempotency-key': idempotency_key,
+            ...(isAsync && { prefer: 'respond-async' }),
+            ...(digest && { 'if-match': `"${digest}"` }),
+          },
+        });
+        try {
+          const { status, body, headers } = await endpoints.executeIntent({
+            ...inner,
+            keyIfDeferred: client.key,
+            keyIfRequired: `mcp-${randomUUID()}`,
+          });
+          if (status !== 202) return { data: body as object, remarks: remarksOn(headers), headers };
+          const state = body as PendingExecution;
+          const executionId = executionIdOf(state);
+          return { data: state, pending: { executionId, state, key: idempotency_key ?? client.key, usesConnectionPat: hasOwnPat } };
+        } catch (error) {
+          if (!(error instanceof ApiError) || error.code !== 'UNAUTHORIZED' || !hasOwnPat) throw error;
+          throw error.withDetails(ofConnection('pat_of_connection'));
+        }
+      },
+    }),
+  ];
+}
+
+export const patMissing = unauthorized('Executing an intent needs a PAT, and this call has none.');
+
+const twoPats = () =>
+  invalidParameter(
+    [{ path: '/pat', problem: 'must be left out, because this connection has a PAT of its own' }],
+    'The call has two PATs. Leave the argument pat out: the PAT of the connection is used.',
+  );
+
+const patOfTask = () =>
+  invalidParameter(
+    [{ path: '/pat', problem: 'must be left out, because a task is read with the PAT of the connection' }],
+    'This connection has no PAT to read the task with. Call the tool without task.',
+  );

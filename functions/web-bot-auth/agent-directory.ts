@@ -1,0 +1,87 @@
+import QuickLRU from 'quick-lru';
+import * as z from 'zod';
+import { canonicalDigest } from '../../schemas/canonical.ts';
+import { type BoundReads, openBoundReads } from '../core/pat/document-reads.ts';
+import { egressRulesFromEnvironment } from '../core/relay/egress.ts';
+import { type DocumentOptions, openDocumentReader } from '../core/relay/fetch-document.ts';
+import { ApiError, invalidParameter } from '../core/runtime/api-error.ts';
+import type { Table } from '../core/table/table.ts';
+import { directoryPath } from './signature.ts';
+
+export type AgentDirectories = ReturnType<typeof agentDirectories>;
+
+const documentLimits = { maxBytes: 64 * 1_024, timeoutMs: 2_000 };
+
+/**
+ * How long a listed key is cached. A key that is not listed, or a directory that could not be read, is looked up again after {@link retryMs}.
+ */
+const cacheMs = 60_000;
+const retryMs = 5_000;
+const maxCached = 500;
+
+const text = z.string().optional();
+
+/** A JWK set (RFC 7517 section 5). Only the members that a thumbprint depends on matter (RFC 7638 section 3.2). */
+const directorySchema = z.object({
+  keys: z.array(z.object({ kty: z.string(), crv: text, x: text, y: text, n: text, e: text })).max(100),
+});
+
+const refuse = (problem: string) => invalidParameter([{ path: '/agent_directory', problem }]);
+
+interface Known {
+  /** thumbprints of the keys that it lists, or why it could not be read */
+  found: ReadonlySet<string> | ApiError;
+  readMs: number;
+}
+
+/** Verifies the domains of agents by their directories, which are read under the same rules as client metadata documents. */
+export function agentDirectories(
+  within: BoundReads,
+  options: Pick<DocumentOptions, 'rules' | 'resolve' | 'trustedCertificate'>,
+  now: () => number = Date.now,
+) {
+  const readDocument = openDocumentReader({ ...options, ...documentLimits });
+  const cache = new QuickLRU<string, Known>({ maxSize: maxCached });
+
+  async function read(origin: string, baseUrl: string): Promise<Known['found']> {
+    try {
+      const { success, data } = directorySchema.safeParse(await readDocument(new URL(directoryPath, origin), baseUrl));
+      if (success) return new Set(data.keys.map(canonicalDigest));
+      return refuse('must lead to a JWK set: an object with keys, of which there are at most 100');
+    } catch {
+      return refuse(
+        `must be the https origin of a public host that answers ${directoryPath} with JSON of at most 64 KiB, without redirects`,
+      );
+    }
+  }
+
+  const lists = ({ found }: Known, thumbprint: string): boolean => found instanceof Set && found.has(thumbprint);
+
+  return {
+    /**
+     * @param directory - the https origin that the agent names
+     * @param thumbprint - of the key that the agent has signed with
+     * @param beforeRead - counts a read, or throws to refuse it
+     * @returns the host of the directory, with its port unless that is 443
+     * @throws ApiError INVALID_PARAMETER if the directory cannot be read, or does not list the key; TOO_MANY_REQUESTS if too many are being read
+     */
+    async verify(directory: string, thumbprint: string, baseUrl: string, beforeRead: () => Promise<void>): Promise<string> {
+      const { origin, host } = new URL(directory);
+      let known = cache.get(origin);
+      if (!known || now() - known.readMs >= (lists(known, thumbprint) ? cacheMs : retryMs)) {
+        const found = await within(async () => {
+          await beforeRead();
+          return read(origin, baseUrl);
+        });
+        known = { found, readMs: now() };
+        cache.set(origin, known);
+      }
+      if (known.found instanceof ApiError) throw known.found;
+      if (!lists(known, thumbprint)) throw refuse('must lead to a directory that lists agent_public_key');
+      return host;
+    },
+  };
+}
+
+export const agentDirectoriesFromEnvironment = (table: Table) =>
+  agentDirectories(openBoundReads(table), { rules: egressRulesFromEnvironment() });

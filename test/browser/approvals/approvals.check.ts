@@ -1,0 +1,135 @@
+import { beforeAll, expect, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { bodyOf } from '../../e2e/api.ts';
+import { intentOf } from '../../support/records.ts';
+import { expectAccessible, expectToFit, given, openAsAdmin, startConsole } from '../console-page.ts';
+
+const { api, service, browser } = await startConsole({
+  policyFile: 'samples/policies/large-refunds-need-a-person.json',
+  answer: { refunded: true },
+  refusals: '403|409',
+});
+
+given('a call that waits for approval', () => {
+  const uid = 'payments.example:refund:v1';
+  let page: Page;
+  let pat: string;
+
+  beforeAll(async () => {
+    const service_id = await api.createService();
+    const endpoint = { url: service.url, method: 'POST', content_type: 'application/json' } as const;
+    const input_parameters = [
+      { name: 'amount', type: 'number', required: true } as const,
+      { name: 'note', type: 'string' } as const,
+      { name: 'items', type: 'array' } as const,
+    ];
+    await api.asAdmin('POST', `/api/services/${service_id}/intents`, { ...intentOf(uid, { endpoint, input_parameters }) });
+    pat = await api.obtainPat('ann');
+    page = await openAsAdmin(browser, api, 'approvals');
+  }, 90_000);
+
+  /** @returns the id of the waiting call */
+  async function refund(amount: number, note: string, more: object = {}): Promise<string> {
+    const asked = await api.execute(pat, uid, { amount, note, ...more }, { 'Idempotency-Key': `refund-${amount}` });
+    return String(bodyOf(asked, 202).execution).split('/').at(-1) ?? '';
+  }
+  async function decide(decision: string, reason?: string): Promise<void> {
+    const [{ id, digest }] = bodyOf(await api.asAdmin('GET', '/api/approvals')).approvals;
+    bodyOf(await api.asAdmin('POST', `/api/approvals/${id}`, { decision, reason }, { 'If-Match': `"${digest}"` }));
+  }
+  const stateOf = async (id: string) => (await api.call('GET', `/api/executions/${id}`, { token: pat })).body;
+  const open = (place: string) => page.goto(`${api.stack.base_url}/console#/${place}`);
+  const press = async (name: string) => {
+    await page.getByRole('button', { name }).focus();
+    await page.keyboard.press('Enter');
+  };
+
+  test('is shown to admins with all arguments, and approved with the keyboard alone', async () => {
+    await page.getByText('No calls are waiting for your approval.').waitFor();
+    const id = await refund(501, '<b>bold</b>\u202e');
+    await open('');
+    await open('approvals');
+    await page.getByText('amount is 501, note is "<b>bold</b>\\u202e"').waitFor();
+    await expectAccessible(page);
+    await expectToFit(page);
+    await page.getByRole('link', { name: intentOf(uid).intent_name }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByText('once a person has approved the call').waitFor();
+    expect(await page.textContent('main')).toMatch(/ann asks to execute .*amount.*501.*note/s);
+    await expectAccessible(page);
+    await expectToFit(page);
+    await press('Approve');
+    await press('Yes');
+    await page.getByText('admin approved this call').waitFor();
+    while ((await stateOf(id)).status === 'working');
+    expect(await stateOf(id)).toMatchObject({ status: 'done', outcome: { body: { refunded: true } } });
+  });
+
+  test('is denied with a reason, which the agent sees', async () => {
+    const id = await refund(502, 'x');
+    await open(`approvals/${id}`);
+    await page.getByLabel('Reason').fill('Too much');
+    await press('Deny');
+    await press('Yes');
+    await page.getByText('admin denied this call').waitFor();
+    expect(await stateOf(id)).toMatchObject({ status: 'denied', reason: 'Too much' });
+  });
+
+  test('cannot be decided again after another admin has decided', async () => {
+    const id = await refund(503, 'y');
+    await open(`approvals/${id}`);
+    await press('Approve');
+    await decide('deny');
+    await press('Yes');
+    await page.getByText('admin denied this call: it will not be made').waitFor();
+    await open('approvals');
+    await page.getByText('No calls are waiting for your approval.').waitFor();
+    await open(`approvals/${id}`);
+    await page.getByText('No call with this id is waiting for your approval').waitFor();
+  });
+
+  test('is shown in full: every item of a long list, every column, and every character of a long text', async () => {
+    const picture = `iVBORw0KGgo${'A'.repeat(200)}END`;
+    const items = Array.from({ length: 60 }, (_, at) => ({ [`column ${at}`]: `item ${at}` }));
+    const id = await refund(504, `${'x'.repeat(120_000)}END OF NOTE`, { items: [...items, ['nested', null], picture] });
+    await open(`approvals/${id}`);
+    await page.getByText('once a person has approved the call').waitFor();
+    const text = (await page.textContent('main')) ?? '';
+    for (const part of [
+      ...items.map((item) => JSON.stringify(item).slice(1, -1).replace(':', ': ')),
+      picture,
+      'x END OF NOTE'.replace(' ', ''),
+      '"nested",',
+    ])
+      expect(text).toContain(part);
+    expect(await page.getByRole('button', { name: /more/ }).count()).toBe(0);
+    await expectToFit(page);
+    await decide('deny');
+  });
+
+  test('is denied together with every other call of its agent', async () => {
+    const ids = [await refund(505, 'a'), await refund(506, 'b'), await refund(507, 'c')];
+    await open(`approvals/${ids[0]}`);
+    await page.getByLabel('Reason').fill('Enough');
+    await press('Deny all 3 calls of this agent');
+    await press('Yes');
+    await page.getByText('No calls are waiting for your approval.').waitFor();
+    for (const id of ids) expect(await stateOf(id)).toMatchObject({ status: 'denied', reason: 'Enough' });
+  });
+
+  test.each([
+    ['approve', '.answer', 'refunded'],
+    ['deny', '[role="alert"]', 'Not today'],
+  ])('is followed on the page of the intent until its decision: %s', async (decision, place, text) => {
+    const agent = await browser.context.newPage();
+    await agent.goto(`${api.stack.base_url}/console#/intents/${encodeURIComponent(uid)}`);
+    await agent.getByLabel('amount').fill('501');
+    await agent.getByRole('button', { name: 'Run', exact: true }).click();
+    await agent.getByRole('button', { name: 'Accept' }).click();
+    await agent.getByText('A person has to approve this call').waitFor();
+    await expectAccessible(agent);
+    await decide(decision, 'Not today');
+    await agent.locator(place).getByText(text).first().waitFor();
+    await agent.close();
+  });
+});
