@@ -255,6 +255,24 @@ const checks: Record<string, ((table: Table) => void) | string> = {
       expect([command, Object.keys(scripts).includes(script) || existsSync(command)]).toEqual([command, true]);
     }
   },
+  'task | how': (table) => {
+    namesFiles(table);
+    const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'));
+    const run = codeIn(table.lines.join()).flatMap((code) => /^npm (?:run )?([\w:]+)/.exec(code)?.[1] ?? []);
+    expect(run.filter((script) => scripts[script] === undefined)).toEqual([]);
+  },
+  '# | file | what it says': (table) => {
+    namesFiles(table);
+    const files = table.rows.flatMap(([, cell = '']) => codeIn(cell));
+    expect(table.rows.map(([at]) => Number(at))).toEqual(files.map((_, at) => at + 1));
+    expect(files.length).toBeLessThanOrEqual(60);
+    expect(files.reduce((lines, file) => lines + textOf(file).split('\n').length - 1, 0)).toBeLessThanOrEqual(7_000);
+  },
+  'feature | what it adds': (table) => {
+    const folders = readdirSync('functions', { withFileTypes: true }).filter((entry) => entry.isDirectory() && entry.name !== 'core');
+    expect(firstCells(table).flatMap(codeIn)).toEqual(folders.map(({ name }) => name).sort());
+  },
+  'decision | reason | price': namesFiles,
   'claim | meaning': (table) =>
     expect(new Set(firstCells(table).flatMap(codeIn))).toEqual(
       new Set([...Object.keys(keyPatClaims.shape), ...Object.keys(personPatClaims.shape)]),
