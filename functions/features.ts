@@ -2,11 +2,25 @@
  * The socket of the features: what each adds to the core of the functions. A feature is a folder of the same name here and, where it
  * needs them, in `schemas/`, `lib/`, `bin/cli/`, `console/app/`, `registry/` and `test/`; nothing else of `functions/` imports it. `npm run without -- <feature>` shows what remains if it is deleted.
  */
+import { approvalCheckFromEnvironment } from './agents/approval-check.ts';
 import { type Around, nest } from './core/execution/around.ts';
+import type { IssueCheck } from './core/pat/bind-agent.ts';
+import type { VerifyDomain } from './core/pat/issue.ts';
 import type { Table } from './core/table/table.ts';
 import { receiptsFromEnvironment } from './receipts/around.ts';
+import { directoriesFromEnvironment } from './web-bot-auth/agent-directory.ts';
 
 /** Around the attempt of each call, the first outermost. */
 const around: readonly ((table: Table) => Around)[] = [receiptsFromEnvironment];
 
 export const aroundFromEnvironment = (table: Table): Around => nest(...around.map((open) => open(table)));
+
+/** Before an agent gets a PAT. */
+const issueChecks: readonly ((table: Table) => IssueCheck)[] = [approvalCheckFromEnvironment];
+
+export const issueChecksFromEnvironment = (table: Table): IssueCheck[] => issueChecks.map((open) => open(table));
+
+/** At most one verifies the domains that agents name. */
+const domains: readonly ((table: Table) => VerifyDomain)[] = [directoriesFromEnvironment];
+
+export const verifyDomainFromEnvironment = (table: Table): VerifyDomain | undefined => domains[0]?.(table);

@@ -14,7 +14,7 @@ import { loadPolicyTemplate } from './core/policy/published-policy.ts';
 import { invalidParameter } from './core/runtime/api-error.ts';
 import { readEnvironment } from './core/runtime/environment.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
-import { type AgentDirectories, agentDirectoriesFromEnvironment } from './web-bot-auth/agent-directory.ts';
+import { issueChecksFromEnvironment, verifyDomainFromEnvironment } from './features.ts';
 
 export interface Settings extends IssuerSettings {
   protocol: string;
@@ -26,12 +26,11 @@ export interface Deps extends IssuerParts {
   refusals: Pick<PolicyRefusals, 'rejectPolicy'>;
   usedJtis: UsedJtis;
   proofs: Pick<Proofs, 'checkAtIssue'>;
-  directories: AgentDirectories;
   settings: Settings;
 }
 
 /** `POST /api/pat/issue`: a PAT for an agent that signs the policy in force. Nothing is written before the signature is verified. */
-export const createAction = ({ findPolicy, refusals, usedJtis, proofs, directories, settings, ...parts }: Deps): Action => {
+export const createAction = ({ findPolicy, refusals, usedJtis, proofs, settings, ...parts }: Deps): Action => {
   const issue = openIssuer({ ...parts, settings });
 
   return async (request) => {
@@ -52,7 +51,7 @@ export const createAction = ({ findPolicy, refusals, usedJtis, proofs, directori
       agentId,
       thumbprint,
       hasProof: proof !== undefined,
-      ...(directory !== undefined && { verifyDomain: (count) => directories.verify(directory, thumbprint, baseUrl, count) }),
+      directory,
       consumeTokens: async () => {
         await requireFirstUse(signed, key, usedJtis);
         await proof?.use();
@@ -65,7 +64,7 @@ export const createAction = ({ findPolicy, refusals, usedJtis, proofs, directori
 const environment = readEnvironment(['protocol'], ['billing', 'requireFreshSignature', 'requireProofOfPossession']);
 const table = tableFromEnvironment();
 const usedJtis = openUsedJtis(table);
-const { settings, ...parts } = issuerPartsFromEnvironment(table);
+const { settings, ...parts } = issuerPartsFromEnvironment(table, issueChecksFromEnvironment(table), verifyDomainFromEnvironment(table));
 
 export const handler = serve(
   createAction({
@@ -74,7 +73,6 @@ export const handler = serve(
     refusals: openPolicyRefusals(openPolicyArchive(table)),
     usedJtis,
     proofs: openProofs(usedJtis, environment.requireProofOfPossession === 'true'),
-    directories: agentDirectoriesFromEnvironment(table),
     settings: { ...settings, protocol: environment.protocol, isFreshRequired: environment.requireFreshSignature === 'true' },
   }),
 );

@@ -10,14 +10,14 @@ import {
   lifeFrom,
   listActive,
   sharedIdOf,
-  type WaitingItem,
 } from '../core/activity/agent.ts';
-import { blockedAlready, otherKey, requireAtMostOne } from '../core/activity/agent-refusals.ts';
 import type { Admin } from '../core/admin/admin.ts';
 import { type ChangeLog, noChange, type Planned, type Read } from '../core/registry/change-log.ts';
 import { newUlid } from '../core/runtime/ulid.ts';
 import { type Key, keys } from '../core/table/keys.ts';
 import type { Table, Write } from '../core/table/table.ts';
+import { approvalKeys, type WaitingItem } from './records.ts';
+import { blockedAlready, otherKey, requireAtMostOne } from './refusals.ts';
 import { findWaiting, isWaiting, planRemoval, type QueueItem, waitingSlots } from './waiting-agents.ts';
 
 const boundMembers = ['thumbprint', 'generation', 'first_seen', 'last_issue', 'revoked_at', 'proof', 'listed_until'];
@@ -147,10 +147,10 @@ export function openAgentChanges(table: Table, log: Pick<ChangeLog, 'change'>) {
     /** Voids all waiting requests; they expire later. */
     clearWaiting: (by: Admin): Promise<void> =>
       log.change<void>(by, async (read) => {
-        const [queue] = await read<QueueItem>([keys.waitingAgents()]);
+        const [queue] = await read<QueueItem>([approvalKeys.waitingAgents()]);
         const { items, lastKey } = await table.query<WaitingItem>(waitingSlots);
         if (!lastKey && !items.some((wait) => isWaiting(wait, queue, Date.now()))) return noChange(undefined);
-        const start = { update: keys.waitingAgents(), set: { cleared: queue?.asked, displaced: 0 } };
+        const start = { update: approvalKeys.waitingAgents(), set: { cleared: queue?.asked, displaced: 0 } };
         return planned('clear', 'pending', undefined, [start]);
       }),
   };

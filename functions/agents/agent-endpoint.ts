@@ -2,7 +2,6 @@ import type * as z from 'zod';
 import { agentKeyQuery, isAgentId, noAgentId } from '../../schemas/agent.ts';
 import { foldName } from '../../schemas/text.ts';
 import type { FoundAgent } from '../core/activity/agent.ts';
-import { noSuchAgent } from '../core/activity/agent-refusals.ts';
 import type { Admin } from '../core/admin/admin.ts';
 import { type AdminAction, forFullAdmins } from '../core/admin/for-admins.ts';
 import type { ApiRequest } from '../core/http/request.ts';
@@ -11,6 +10,7 @@ import { changeLogFromEnvironment } from '../core/registry/change-log.ts';
 import { type ApiError, invalidParameter } from '../core/runtime/api-error.ts';
 import { tableFromEnvironment } from '../core/table/table.ts';
 import { type Agents, type NamedAgent, openAgents } from './agents.ts';
+import { noSuchAgent } from './refusals.ts';
 
 /**
  * The agent that a request names: by the id in its path, by `key_thumbprint` if the path contains {@link noAgentId} instead, or by both.

@@ -1,12 +1,12 @@
 import type { AgentState } from '../../schemas/agent.ts';
-import { type AgentItem, type FoundAgent, keyOf, sharedIdOf, stateOf, type WaitingItem } from '../core/activity/agent.ts';
-import { otherKey, severalIds } from '../core/activity/agent-refusals.ts';
+import { type AgentItem, type FoundAgent, keyOf, sharedIdOf, stateOf } from '../core/activity/agent.ts';
 import { type ChangeLog, openChangeLog } from '../core/registry/change-log.ts';
 import { keys } from '../core/table/keys.ts';
 import { pagesOf } from '../core/table/pages.ts';
 import type { Table } from '../core/table/table.ts';
 import { openAgentChanges } from './agent-changes.ts';
-import { openApplicants } from './applicants.ts';
+import { approvalKeys, type WaitingItem } from './records.ts';
+import { otherKey, severalIds } from './refusals.ts';
 import { findWaiting, isWaiting, listWaiting } from './waiting-agents.ts';
 
 /** How an admin names an agent: by its id, its key, or both. */
@@ -20,7 +20,6 @@ export interface NamedAgent {
 /** @param log - receives changes by admins only */
 export function openAgents(table: Table, log: Pick<ChangeLog, 'change'> = openChangeLog(table)) {
   return {
-    ...openApplicants(table),
     ...openAgentChanges(table, log),
     find: (agentId: string): Promise<AgentItem | undefined> => table.get<AgentItem>(keys.agent(agentId)),
     findWaiting: findWaiting.bind(undefined, table),
@@ -41,8 +40,8 @@ async function idsOf(table: Table, thumbprint: string, nowMs: number): Promise<s
   const ids: string[] = [];
   for await (const items of pagesOf<{ agent_id: string }>(table, pk, { range: ['<', end], limit: maxIds })) {
     const [queue, ...found] = await table.getAll<AgentItem & WaitingItem>([
-      keys.waitingAgents(),
-      ...items.flatMap(({ agent_id }) => [keys.agent(agent_id), keys.waiting(agent_id, thumbprint)]),
+      approvalKeys.waitingAgents(),
+      ...items.flatMap(({ agent_id }) => [keys.agent(agent_id), approvalKeys.waiting(agent_id, thumbprint)]),
     ]);
     const isIts = (at: number) => keyOf(found[2 * at]) === thumbprint || isWaiting(found[2 * at + 1], queue, nowMs);
     ids.push(...items.flatMap(({ agent_id }, at) => (isIts(at) ? [agent_id] : [])));
@@ -70,9 +69,9 @@ async function resolve(table: Table, { agentId, thumbprint, mayBeNew }: NamedAge
   const [agent, shared, wait, ownWait, queue] = await table.getAll<AgentItem & WaitingItem>([
     keys.agent(agentId),
     keys.agent(own),
-    keys.waiting(agentId, thumbprint),
-    keys.waiting(own, thumbprint),
-    keys.waitingAgents(),
+    approvalKeys.waiting(agentId, thumbprint),
+    approvalKeys.waiting(own, thumbprint),
+    approvalKeys.waitingAgents(),
   ]);
   const owner = keyOf(agent);
   const waits = isWaiting(wait, queue, nowMs);

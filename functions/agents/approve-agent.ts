@@ -1,8 +1,8 @@
 import { approvalInput, toAgent } from '../../schemas/agent.ts';
-import { noSuchRequest } from '../core/activity/agent-refusals.ts';
 import { type AdminAction, serveAdmin } from '../core/admin/for-admins.ts';
 import { ok } from '../core/http/response.ts';
 import { type AgentDeps, agentDepsFromEnvironment, changeAgent } from './agent-endpoint.ts';
+import { noSuchRequest } from './refusals.ts';
 
 /** `POST /api/agents/{agent_id}/approve`: approves an agent_id and its key for PATs, whether or not they are in the approval queue. */
 export const createAction = (deps: AgentDeps): AdminAction =>

@@ -1,9 +1,10 @@
-import { type AgentItem, idOfKey, type Presented, type WaitingItem } from '../core/activity/agent.ts';
+import { type AgentItem, idOfKey, type Presented } from '../core/activity/agent.ts';
 import type { Read } from '../core/registry/change-log.ts';
 import type { Condition } from '../core/table/expression.ts';
 import { type Key, keys } from '../core/table/keys.ts';
 import { persist } from '../core/table/retry.ts';
 import type { Item, Table, Write } from '../core/table/table.ts';
+import { approvalKeys, type WaitingItem } from './records.ts';
 
 /** Size of the approval queue. When it is full, the oldest request is dropped. */
 export const maxWaiting = 1_000;
@@ -24,7 +25,7 @@ export interface QueueItem extends Item {
   displaced?: number;
 }
 
-const slotKey = (number: number): Key => keys.waitingSlot(number % maxWaiting);
+const slotKey = (number: number): Key => approvalKeys.waitingSlot(number % maxWaiting);
 
 export const waitingSlots = slotKey(0).pk;
 
@@ -34,14 +35,14 @@ export const isWaiting = (wait: WaitingItem | undefined, queue: QueueItem | unde
 /** A page of waiting agents, and the queue. It may hold fewer than `limit` although more follow. */
 async function readQueue(table: Table, pk: string, after: string | undefined, limit: number, nowMs: number) {
   const [queue, { items, lastKey }] = await Promise.all([
-    table.get<QueueItem>(keys.waitingAgents()),
+    table.get<QueueItem>(approvalKeys.waitingAgents()),
     table.query<WaitingItem>(pk, { range: after === undefined ? undefined : ['>', after], limit }),
   ]);
   return { queue, agents: items.filter((wait) => isWaiting(wait, queue, nowMs)), lastKey };
 }
 
 export async function findWaiting(table: Table, agentId: string, nowMs = Date.now()): Promise<WaitingItem[]> {
-  const { pk, sk } = keys.waiting(agentId, '');
+  const { pk, sk } = approvalKeys.waiting(agentId, '');
   return (await readQueue(table, pk, sk, 100, nowMs)).agents;
 }
 
@@ -55,7 +56,7 @@ export async function listWaiting(table: Table, after: string | undefined, count
  * may belong to another request.
  */
 export function removeWaiting(agentId: string, thumbprint: string, wait: WaitingItem | undefined, isValid = false): Write[] {
-  const key = keys.waiting(agentId, thumbprint);
+  const key = approvalKeys.waiting(agentId, thumbprint);
   if (!wait) return [{ check: key, when: [['absent', 'pk']] }];
   const when: Condition[] = [['=', 'number', wait.number]];
   return [{ delete: key, when }, ...(isValid ? [{ delete: slotKey(wait.number), when }] : [])];
@@ -63,7 +64,7 @@ export function removeWaiting(agentId: string, thumbprint: string, wait: Waiting
 
 /** Plans the removal of a request for approval, if there is one. */
 export async function planRemoval(read: Read, agentId: string, thumbprint: string) {
-  const [wait, queue] = await read<WaitingItem & QueueItem>([keys.waiting(agentId, thumbprint), keys.waitingAgents()]);
+  const [wait, queue] = await read<WaitingItem & QueueItem>([approvalKeys.waiting(agentId, thumbprint), approvalKeys.waitingAgents()]);
   const isValid = isWaiting(wait, queue, Date.now());
   return { wait: isValid ? wait : undefined, writes: removeWaiting(agentId, thumbprint, wait, isValid) };
 }
@@ -74,8 +75,12 @@ export const requestApproval = (table: Table, presented: Presented): Promise<voi
 
 /** @returns false if the queue or the agent has changed since it was read */
 async function tryToRequest(table: Table, { agentId, thumbprint, nowMs, domain }: Presented): Promise<boolean> {
-  const key = keys.waiting(agentId, thumbprint);
-  const [agent, wait, queue] = await table.getAll<AgentItem & WaitingItem & QueueItem>([keys.agent(agentId), key, keys.waitingAgents()]);
+  const key = approvalKeys.waiting(agentId, thumbprint);
+  const [agent, wait, queue] = await table.getAll<AgentItem & WaitingItem & QueueItem>([
+    keys.agent(agentId),
+    key,
+    approvalKeys.waitingAgents(),
+  ]);
   if (agent?.generation !== undefined || agent?.block !== undefined || isWaiting(wait, queue, nowMs)) return true;
   const number = queue?.asked ?? 0;
   const before = await table.get<WaitingItem>(slotKey(number));
@@ -96,7 +101,7 @@ async function tryToRequest(table: Table, { agentId, thumbprint, nowMs, domain }
   ];
   const outcome = await table.transact([
     {
-      update: keys.waitingAgents(),
+      update: approvalKeys.waitingAgents(),
       set: { asked: number + 1 },
       add: displaced ? [['displaced', 1]] : [],
       when: [queue ? ['=', 'asked', number] : ['absent', 'asked']],
@@ -111,6 +116,6 @@ async function tryToRequest(table: Table, { agentId, thumbprint, nowMs, domain }
 }
 
 const removeRequest = ({ agent_id, thumbprint, number }: WaitingItem): Write[] => [
-  { delete: keys.waiting(agent_id, thumbprint), when: [['=', 'number', number]] },
+  { delete: approvalKeys.waiting(agent_id, thumbprint), when: [['=', 'number', number]] },
   { delete: keys.idOfKey(thumbprint, agent_id) },
 ];

@@ -6,6 +6,7 @@ import { openPolicy, parseBilling } from '../core/policy/policy.ts';
 import { loadPolicyTemplate } from '../core/policy/published-policy.ts';
 import { readEnvironment } from '../core/runtime/environment.ts';
 import { tableFromEnvironment } from '../core/table/table.ts';
+import { issueChecksFromEnvironment } from '../features.ts';
 import { answerInOAuth, OAuthError } from './oauth-error.ts';
 import { openRefreshTokens } from './refresh-tokens.ts';
 import { openSignIns } from './sign-ins.ts';
@@ -37,7 +38,7 @@ const noAuthentication = () =>
 
 const { billing, signInSeconds } = readEnvironment(['signInSeconds'], ['billing']);
 const table = tableFromEnvironment();
-const { settings, ...parts } = issuerPartsFromEnvironment(table);
+const { settings, ...parts } = issuerPartsFromEnvironment(table, issueChecksFromEnvironment(table));
 
 export const handler = serve(
   createAction({

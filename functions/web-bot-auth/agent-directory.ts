@@ -2,13 +2,12 @@ import QuickLRU from 'quick-lru';
 import * as z from 'zod';
 import { canonicalDigest } from '../../schemas/canonical.ts';
 import { type BoundReads, openBoundReads } from '../core/pat/document-reads.ts';
+import type { VerifyDomain } from '../core/pat/issue.ts';
 import { egressRulesFromEnvironment } from '../core/relay/egress.ts';
 import { type DocumentOptions, openDocumentReader } from '../core/relay/fetch-document.ts';
 import { ApiError, invalidParameter } from '../core/runtime/api-error.ts';
 import type { Table } from '../core/table/table.ts';
 import { directoryPath } from './signature.ts';
-
-export type AgentDirectories = ReturnType<typeof agentDirectories>;
 
 const documentLimits = { maxBytes: 64 * 1_024, timeoutMs: 2_000 };
 
@@ -34,12 +33,16 @@ interface Known {
   readMs: number;
 }
 
-/** Verifies the domains of agents by their directories, which are read under the same rules as client metadata documents. */
-export function agentDirectories(
+/**
+ * Verifies the domains of agents by their directories, which are read under the same rules as client metadata documents.
+ * @returns a function that returns the host of a directory, with its port unless that is 443. It throws ApiError INVALID_PARAMETER if the directory
+ * cannot be read, or does not list the key; TOO_MANY_REQUESTS if too many are being read
+ */
+export function openDirectories(
   within: BoundReads,
   options: Pick<DocumentOptions, 'rules' | 'resolve' | 'trustedCertificate'>,
   now: () => number = Date.now,
-) {
+): VerifyDomain {
   const readDocument = openDocumentReader({ ...options, ...documentLimits });
   const cache = new QuickLRU<string, Known>({ maxSize: maxCached });
 
@@ -57,31 +60,22 @@ export function agentDirectories(
 
   const lists = ({ found }: Known, thumbprint: string): boolean => found instanceof Set && found.has(thumbprint);
 
-  return {
-    /**
-     * @param directory - the https origin that the agent names
-     * @param thumbprint - of the key that the agent has signed with
-     * @param beforeRead - counts a read, or throws to refuse it
-     * @returns the host of the directory, with its port unless that is 443
-     * @throws ApiError INVALID_PARAMETER if the directory cannot be read, or does not list the key; TOO_MANY_REQUESTS if too many are being read
-     */
-    async verify(directory: string, thumbprint: string, baseUrl: string, beforeRead: () => Promise<void>): Promise<string> {
-      const { origin, host } = new URL(directory);
-      let known = cache.get(origin);
-      if (!known || now() - known.readMs >= (lists(known, thumbprint) ? cacheMs : retryMs)) {
-        const found = await within(async () => {
-          await beforeRead();
-          return read(origin, baseUrl);
-        });
-        known = { found, readMs: now() };
-        cache.set(origin, known);
-      }
-      if (known.found instanceof ApiError) throw known.found;
-      if (!lists(known, thumbprint)) throw refuse('must lead to a directory that lists agent_public_key');
-      return host;
-    },
+  return async (directory, thumbprint, baseUrl, beforeRead) => {
+    const { origin, host } = new URL(directory);
+    let known = cache.get(origin);
+    if (!known || now() - known.readMs >= (lists(known, thumbprint) ? cacheMs : retryMs)) {
+      const found = await within(async () => {
+        await beforeRead();
+        return read(origin, baseUrl);
+      });
+      known = { found, readMs: now() };
+      cache.set(origin, known);
+    }
+    if (known.found instanceof ApiError) throw known.found;
+    if (!lists(known, thumbprint)) throw refuse('must lead to a directory that lists agent_public_key');
+    return host;
   };
 }
 
-export const agentDirectoriesFromEnvironment = (table: Table) =>
-  agentDirectories(openBoundReads(table), { rules: egressRulesFromEnvironment() });
+export const directoriesFromEnvironment = (table: Table): VerifyDomain =>
+  openDirectories(openBoundReads(table), { rules: egressRulesFromEnvironment() });

@@ -54,7 +54,6 @@ function openGate({ isProofRequired = false, findPolicy: find = findPolicy, ...s
   const handler = openIssueOver(store.table, {
     template,
     signingKeys,
-    directories: { verify: () => Promise.reject(new Error('no directory')) },
     findPolicy: find,
     proofs: openProofs(openUsedJtis(store.table), isProofRequired),
     settings,
@@ -159,6 +158,12 @@ describe('POST /api/pat/issue', () => {
     });
     expect(answer.headers).toMatchObject({ 'Cache-Control': 'no-store', 'RateLimit-Policy': expect.stringContaining('"issue";q=60') });
     expect((await readClaims(await issue(request))).jti).not.toBe(claims.jti);
+  });
+
+  test('refuses agent_directory if the gate verifies no domains', async () => {
+    const answer = await issue(await requestOf(await makeAgent(), { agent_directory: 'https://bot.example' }));
+    const problem = 'must be left out: this gate does not verify the domains of agents';
+    expect(refusalOf(answer)).toMatchObject({ status: 400, details: { issues: [{ path: '/agent_directory', problem }] } });
   });
 
   test('takes null for agent_directory, which leaves it out', async () => {

@@ -17,7 +17,7 @@ test('the partitions are those of the keys', () => {
     versions: keys.versions(1),
     agent: keys.agent('1'),
     agentKey: keys.agentKey('1'),
-    agentList: keys.waitingAgents(),
+    agentList: keys.agentListed('active', '1'),
     limit: keys.limit('1', 'execute'),
     call: keys.call('1', '2'),
     execution: keys.execution('1'),

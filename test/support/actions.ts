@@ -1,4 +1,3 @@
-import { openAgents } from '../../functions/agents/agents.ts';
 import { openPolicyArchive } from '../../functions/core/activity/policy-archive.ts';
 import { openUsedJtis } from '../../functions/core/activity/used-jti.ts';
 import { nest } from '../../functions/core/execution/around.ts';
@@ -8,6 +7,7 @@ import { openSlowCalls } from '../../functions/core/execution/slow-calls.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import { openAuthenticator } from '../../functions/core/pat/authenticate.ts';
+import { type IssueCheck, openAgentBinder } from '../../functions/core/pat/bind-agent.ts';
 import { openPolicyRefusals } from '../../functions/core/pat/policy-refusals.ts';
 import { openProofs } from '../../functions/core/pat/proof.ts';
 import { openPatVerifier } from '../../functions/core/pat/verify.ts';
@@ -56,14 +56,19 @@ export const openExecuteOver = (
 /** A new instance of `issue-pat`. */
 export function openIssueOver(
   table: Table,
-  given: Pick<IssueDeps, 'signingKeys' | 'directories'> &
-    Partial<Pick<IssueDeps, 'findPolicy' | 'proofs'>> & { template: PolicyTemplate; settings?: Partial<IssueDeps['settings']> },
+  given: Pick<IssueDeps, 'signingKeys'> &
+    Partial<Pick<IssueDeps, 'findPolicy' | 'proofs' | 'verifyDomain'>> & {
+      template: PolicyTemplate;
+      settings?: Partial<IssueDeps['settings']>;
+      checks?: readonly IssueCheck[];
+    },
 ): Action {
-  const { template, settings, ...parts } = given;
+  const { template, settings, checks, ...parts } = given;
   const [archive, usedJtis] = [openPolicyArchive(table), openUsedJtis(table)];
   return createIssuePat({
     findPolicy: openPolicy(template),
-    agents: openAgents(table),
+    agents: openAgentBinder(table, checks),
+    verifyDomain: undefined,
     archive,
     refusals: openPolicyRefusals(archive),
     usedJtis,
@@ -74,7 +79,6 @@ export function openIssueOver(
       patLifeSeconds: 3_600,
       issueLimitPerHour: 60,
       isFreshRequired: false,
-      isApprovalRequired: false,
       isSharingAllowed: false,
       ...settings,
     },

@@ -2,6 +2,7 @@ import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { startSecrets } from '../../bin/local/secrets.ts';
 import { openAgents } from '../../functions/agents/agents.ts';
 import { openApprovedDomains } from '../../functions/agents/approved-domains.ts';
+import { requestApproval } from '../../functions/agents/waiting-agents.ts';
 import { openApprovals } from '../../functions/approvals/approvals.ts';
 import { openHistory } from '../../functions/core/activity/history.ts';
 import { type Admin, operator } from '../../functions/core/admin/admin.ts';
@@ -94,9 +95,9 @@ async function newAgent({ table }: World) {
 }
 
 /** An agent that waits for approval. */
-async function newWaitingAgent({ agents }: World) {
+async function newWaitingAgent({ table }: World) {
   const agent_id = `agent-${++count}`;
-  await agents.requestApproval({ agentId: agent_id, thumbprint: `thumbprint-${count}`, nowMs: Date.now() });
+  await requestApproval(table, { agentId: agent_id, thumbprint: `thumbprint-${count}`, nowMs: Date.now() });
   return { path: { agent_id } };
 }
 

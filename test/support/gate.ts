@@ -4,6 +4,7 @@ import { CompactSign, exportJWK, generateKeyPair } from 'jose';
 import { startKms } from '../../bin/local/kms.ts';
 import { startSecrets } from '../../bin/local/secrets.ts';
 import { openAgents } from '../../functions/agents/agents.ts';
+import { openApprovalCheck } from '../../functions/agents/approval-check.ts';
 import { openApprovedDomains } from '../../functions/agents/approved-domains.ts';
 import { openPolicyArchive } from '../../functions/core/activity/policy-archive.ts';
 import { openUsedJtis } from '../../functions/core/activity/used-jti.ts';
@@ -13,6 +14,7 @@ import { openSecretsManager } from '../../functions/core/credentials/vault.ts';
 import type { Around } from '../../functions/core/execution/around.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
+import { openAgentBinder } from '../../functions/core/pat/bind-agent.ts';
 import { openBoundReads } from '../../functions/core/pat/document-reads.ts';
 import { openSigningKeys } from '../../functions/core/pat/signing-keys.ts';
 import { openPolicy } from '../../functions/core/policy/policy.ts';
@@ -25,7 +27,7 @@ import type { Table } from '../../functions/core/table/table.ts';
 import { createAction as createIssueToken } from '../../functions/sign-in/issue-token.ts';
 import { openRefreshTokens } from '../../functions/sign-in/refresh-tokens.ts';
 import { openSignIns } from '../../functions/sign-in/sign-ins.ts';
-import { agentDirectories } from '../../functions/web-bot-auth/agent-directory.ts';
+import { openDirectories } from '../../functions/web-bot-auth/agent-directory.ts';
 import { openAuthenticate, openExecuteOver, openIssueOver } from './actions.ts';
 import { type Answer, invoke } from './invoke.ts';
 import { startTable } from './table.ts';
@@ -60,7 +62,7 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}, now?: 
   const { table } = database;
   const { resolve, trustedCertificate } = relayOptions;
   const network = { ...(resolve && { resolve }), ...(trustedCertificate !== undefined && { trustedCertificate }) };
-  const directories = agentDirectories(
+  const verifyDomain = openDirectories(
     openBoundReads(table, 'issue-pat'),
     { rules: { ports: [443], allowLoopback: true, ownHosts: [] }, ...network },
     now,
@@ -68,7 +70,13 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}, now?: 
 
   /** A new instance of `issue-pat`. */
   const openIssue = (template: PolicyTemplate = loadPolicyTemplate(), isApprovalRequired = false, isSharingAllowed = false): Action =>
-    openIssueOver(table, { template, signingKeys, directories, settings: { isApprovalRequired, isSharingAllowed } });
+    openIssueOver(table, {
+      template,
+      signingKeys,
+      verifyDomain,
+      checks: [openApprovalCheck(table, isApprovalRequired)],
+      settings: { isSharingAllowed },
+    });
 
   const signIns = openSignIns(table);
 
@@ -76,14 +84,14 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}, now?: 
   const openToken = (template: PolicyTemplate = loadPolicyTemplate(), isApprovalRequired = false, keys = signingKeys): Action =>
     createIssueToken({
       findPolicy: openPolicy(template),
-      agents: openAgents(table),
+      agents: openAgentBinder(table, [openApprovalCheck(table, isApprovalRequired)]),
       archive: openPolicyArchive(table),
       signIns,
       refreshTokens: openRefreshTokens(table),
       usedJtis: openUsedJtis(table),
       limits: openRateLimiter(table),
       signingKeys: keys,
-      settings: { patLifeSeconds: 3_600, signInSeconds: 43_200, issueLimitPerHour: 60, isApprovalRequired },
+      settings: { patLifeSeconds: 3_600, signInSeconds: 43_200, issueLimitPerHour: 60 },
     });
 
   /** Ids of the calls for which the worker was started, and of those that were announced. */

@@ -1,20 +1,15 @@
 import assert from 'node:assert/strict';
 import { openAgents } from '../../functions/agents/agents.ts';
-import type { BindRequest } from '../../functions/agents/applicants.ts';
-import { isWaiting, maxWaiting } from '../../functions/agents/waiting-agents.ts';
-import {
-  type AgentItem,
-  type AgentKeyItem,
-  isBlocked,
-  keyOf,
-  type Presented,
-  stateOf,
-  type WaitingItem,
-} from '../../functions/core/activity/agent.ts';
+import { openApprovalCheck } from '../../functions/agents/approval-check.ts';
+import { approvalKeys, type WaitingItem } from '../../functions/agents/records.ts';
+import { isWaiting, maxWaiting, requestApproval } from '../../functions/agents/waiting-agents.ts';
+import { type AgentItem, type AgentKeyItem, isBlocked, keyOf, type Presented, stateOf } from '../../functions/core/activity/agent.ts';
 import { operator } from '../../functions/core/admin/admin.ts';
+import { openAgentBinder } from '../../functions/core/pat/bind-agent.ts';
 import { type Key, keys } from '../../functions/core/table/keys.ts';
 import type { Item, Table } from '../../functions/core/table/table.ts';
 import { type FeedProgress, openFeedState } from '../../functions/opensearch/feed-state.ts';
+import { bindAgent, recordsOf } from '../support/bind-agent.ts';
 import type { End, Scenario } from './explore.ts';
 import type { MemoryTable } from './memory-table.ts';
 import { alike, answerOf, codeOf, codesOf, errorsOf, firstOf, requireCodes, valuesOf } from './outcomes.ts';
@@ -22,13 +17,19 @@ import { requireWholeLog } from './registry-scenarios.ts';
 
 const presented = (thumbprint = 'key', agentId = 'agent'): Presented => ({ agentId, thumbprint, nowMs: Date.now() });
 
+interface Issue {
+  agentId?: string;
+  thumbprint?: string;
+  hasProof?: boolean;
+  mustBeApproved?: boolean;
+}
+
 /** Reads and binds an agent, like `issue-pat`. */
-async function issue(table: Table, { agentId, thumbprint, hasProof = false, mustBeApproved = false }: Partial<BindRequest> = {}) {
-  const agents = openAgents(table);
-  const request = { ...presented(thumbprint, agentId), hasProof, mustBeApproved };
-  const seen = await agents.recordsOf(request.agentId, request.thumbprint);
-  if (isBlocked(seen) || (seen.agent?.proof && !hasProof)) return undefined;
-  return (await agents.bind(request, seen))?.generation;
+async function issue(table: Table, { agentId = 'agent', thumbprint = 'key', hasProof = false, mustBeApproved = false }: Issue = {}) {
+  const binder = openAgentBinder(table, [openApprovalCheck(table, mustBeApproved)]);
+  const seen = await binder.read({ ...presented(thumbprint, agentId), hasProof });
+  if (isBlocked(seen.records) || (seen.records.agent?.proof && !hasProof)) return undefined;
+  return (await binder.bind(seen))?.generation;
 }
 
 const records = <T extends Item = Item>(table: MemoryTable, prefix: string) =>
@@ -50,14 +51,14 @@ async function requireSound(end: End): Promise<void> {
     const standing = known.filter((agent) => stateOf(agent) === state).map(({ agent_id }) => agent_id);
     assert.deepEqual(listed, standing, `the list of ${state} agents does not show who is`);
   }
-  const queue = await table.get(keys.waitingAgents());
+  const queue = await table.get(approvalKeys.waitingAgents());
   const waiting = (prefix: string) =>
     records<WaitingItem>(table, prefix)
       .filter((item) => item.number !== undefined && isWaiting(item, queue, Date.now()))
       .map(({ pk, sk, ...wait }) => wait as WaitingItem)
       .sort((left, right) => left.number - right.number);
   const waits = waiting('AGENT#');
-  assert.deepEqual(waiting(keys.waitingSlot(0).pk), waits, 'somebody waits without a place, or has one without waiting');
+  assert.deepEqual(waiting(approvalKeys.waitingSlot(0).pk), waits, 'somebody waits without a place, or has one without waiting');
   for (const agent of [...known, ...waits]) {
     const thumbprint = keyOf(agent);
     if (thumbprint === undefined) continue;
@@ -103,7 +104,7 @@ const unbind: Act = (table) => openAgents(table).unbind(operator, { agentId: 'ag
 const ask =
   (thumbprint = 'key'): Act =>
   async (table) => {
-    await openAgents(table).requestApproval(presented(thumbprint));
+    await requestApproval(table, presented(thumbprint));
     return 'waits';
   };
 const approve =
@@ -113,7 +114,7 @@ const approve =
 
 /** An agent waits, and another one, so that a place that is given back twice is missed. */
 const askedBeside: Act = async (table) => {
-  await openAgents(table).requestApproval(presented('other', 'other'));
+  await requestApproval(table, presented('other', 'other'));
   await ask()(table);
 };
 
@@ -201,13 +202,11 @@ export const agentScenarios: Scenario[] = [
   among('one block of two is lifted', 'I1: the other blocks of a key stay', {
     before: async (table) => {
       const agents = openAgents(table);
-      for (const agentId of ['agent', 'other'])
-        await agents.bind({ ...presented('key', agentId), hasProof: false, mustBeApproved: false }, { agent: undefined, key: undefined });
+      for (const agentId of ['agent', 'other']) await bindAgent(table, agentId, 'key');
       for (const agentId of ['agent', 'other']) await agents.block(operator, { agentId }, 'why');
     },
     callers: [unblock],
-    check: async ({ table }) =>
-      assert.ok(isBlocked(await openAgents(table).recordsOf('third', 'key')), 'a block of the key went with another'),
+    check: async ({ table }) => assert.ok(isBlocked(await recordsOf(table, 'third', 'key')), 'a block of the key went with another'),
   }),
   among('unblock beside unblock and block', 'I1: only the block that was seen is lifted', {
     before: block,
@@ -299,8 +298,8 @@ export const agentScenarios: Scenario[] = [
     'as many wait as may, each at one place, and whoever makes room for another waits no more',
     {
       before: async (table) => {
-        for (const one of ['first', 'second']) await openAgents(table).requestApproval(presented(one, one));
-        await table.update(keys.waitingAgents(), { set: { asked: maxWaiting } });
+        for (const one of ['first', 'second']) await requestApproval(table, presented(one, one));
+        await table.update(approvalKeys.waitingAgents(), { set: { asked: maxWaiting } });
       },
       callers: [ask('key'), ask('key-2'), (table) => openAgents(table).approve(operator, { agentId: 'first' })],
       check: async ({ table, isUndisturbed }) => {

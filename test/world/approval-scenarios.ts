@@ -19,6 +19,7 @@ import { keys } from '../../functions/core/table/keys.ts';
 import type { Table } from '../../functions/core/table/table.ts';
 import type { PatClaims } from '../../schemas/pat.ts';
 import { answerFrom, openExecuteOver } from '../support/actions.ts';
+import { bindAgent } from '../support/bind-agent.ts';
 import { approvalTemplate } from '../support/deferred.ts';
 import { invoke } from '../support/invoke.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
@@ -166,8 +167,7 @@ async function fillQueue(table: MemoryTable): Promise<void> {
 
 /** Claims of the PAT of an agent. */
 async function bind(table: Table, agentId = 'agent', thumbprint = account): Promise<PatClaims> {
-  const nobody = { agent: undefined, key: undefined };
-  const bound = await openAgents(table).bind({ agentId, thumbprint, nowMs: Date.now(), hasProof: false, mustBeApproved: false }, nobody);
+  const bound = await bindAgent(table, agentId, thumbprint);
   if (!bound) throw new Error('the agent_id belongs to another key');
   return claimsOf(table, agentId, thumbprint);
 }

@@ -12,7 +12,7 @@ const isFree: Condition = ['absent', 'pk'];
 test('conditions are known by record, operation, text and the others beside them, whatever their values', async () => {
   const write = async (table: Table, n: number) => {
     await table.put({ ...key, n }, { when: [['any', isFree, ['=', 'n', n]]] });
-    await table.update(keys.waiting('a', `t${n}`), { set: { n }, when: [['<', ['map', `m${n}`, 1], n], isFree] });
+    await table.update({ ...key, sk: `WAITS#t${n}` }, { set: { n }, when: [['<', ['map', `m${n}`, 1], n], isFree] });
     await table.transact([
       { check: keys.service(`s${n}`), when: [isFree] },
       {

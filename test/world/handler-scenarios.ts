@@ -128,7 +128,6 @@ const openIssue = ({ table, act }: Caller, { rate = 60, issues = 60 }: { rate?: 
   openIssueOver(table, {
     template: templateOf(rate),
     signingKeys: openSigningKeys(openKms(act), ['key']),
-    directories: { verify: () => Promise.reject(new Error('no directory')) },
     settings: { issueLimitPerHour: issues },
   });
 

@@ -10,9 +10,11 @@ import { openCounterItems } from '../../functions/core/limit/counter-item.ts';
 import { countCalls } from '../../functions/core/limit/limit-request.ts';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import { callableUntilMs, emptyWindow, longestCountMs, slotOf } from '../../functions/core/limit/window.ts';
+import { openAgentBinder } from '../../functions/core/pat/bind-agent.ts';
 import { ApiError } from '../../functions/core/runtime/api-error.ts';
 import { newUlid } from '../../functions/core/runtime/ulid.ts';
 import { keys } from '../../functions/core/table/keys.ts';
+import { bindAgent, recordsOf } from '../support/bind-agent.ts';
 import { agentScenarios } from './agent-scenarios.ts';
 import { approvalScenarios } from './approval-scenarios.ts';
 import type { Caller, Scenario } from './explore.ts';
@@ -161,11 +163,7 @@ export const scenarios: Scenario[] = [
     budget: { faults: 1, crashes: 1 },
     prepare: async () => ({
       callers: alike(3, async ({ table }, at) => {
-        const agents = openAgents(table);
-        const thumbprint = `key-${at % 2}`;
-        const presented = { agentId: 'agent', thumbprint, nowMs: Date.now() };
-        const seen = await agents.recordsOf('agent', thumbprint);
-        const bound = await agents.bind({ ...presented, hasProof: false, mustBeApproved: false }, seen);
+        const bound = await bindAgent(table, 'agent', `key-${at % 2}`);
         return bound?.thumbprint;
       }),
       check: async ({ outcomes, table, isUndisturbed }) => {
@@ -197,14 +195,9 @@ export const scenarios: Scenario[] = [
     promise: 'I1: after a revocation or a block was answered, no PAT from before is accepted, and none is issued to a blocked agent',
     budget: { faults: 1, crashes: 1 },
     prepare: async (table) => {
-      const nowMs = Date.now();
-      const nobody = { agent: undefined, key: undefined };
-      const first = await openAgents(table).bind(
-        { agentId: 'agent', thumbprint: 'key', nowMs, hasProof: false, mustBeApproved: false },
-        nobody,
-      );
+      const first = await bindAgent(table, 'agent', 'key');
       const gen = first?.generation ?? '';
-      const standing = async ({ table: own }: Caller) => openAgents(own).recordsOf('agent', 'key');
+      const standing = async ({ table: own }: Caller) => recordsOf(own, 'agent', 'key');
       return {
         callers: [
           async (caller) => {
@@ -219,24 +212,21 @@ export const scenarios: Scenario[] = [
             return 'blocked';
           },
           async (caller) => {
-            const agents = openAgents(caller.table);
-            const seen = await standing(caller);
-            if (isBlocked(seen)) return 'blocked';
-            const bound = await agents.bind(
-              { agentId: 'agent', thumbprint: 'key', nowMs: Date.now(), hasProof: false, mustBeApproved: false },
-              seen,
-            );
+            const binder = openAgentBinder(caller.table);
+            const seen = await binder.read({ agentId: 'agent', thumbprint: 'key', nowMs: Date.now(), hasProof: false });
+            if (isBlocked(seen.records)) return 'blocked';
+            const bound = await binder.bind(seen);
             return bound === undefined ? 'refused' : 'issued';
           },
         ],
         check: async ({ outcomes, table: end, log }) => {
           codesOf(outcomes);
           const [revoked, blocked, issued] = outcomes;
-          const last = await openAgents(end).recordsOf('agent', 'key');
+          const last = await recordsOf(end, 'agent', 'key');
           if (answerOf(revoked)) assert.ok(isRevoked(last.agent, { gen }));
           if (!answerOf(blocked)) return;
           assert.ok(isBlocked(last));
-          assert.ok(isBlocked(await openAgents(end).recordsOf('another', 'key')), 'the key of a blocked agent goes by under another name');
+          assert.ok(isBlocked(await recordsOf(end, 'another', 'key')), 'the key of a blocked agent goes by under another name');
           const blockedAt = log.findIndex(({ caller, label }) => caller === 1 && label.startsWith('transact'));
           const boundAt = log.findLastIndex(({ caller, label }) => caller === 2 && /^(update AGENT#|transact)/.test(label));
           const isIssued = answerOf(issued) === 'issued';

@@ -4,7 +4,7 @@ import { type Key, keys } from '../table/keys.ts';
 import type { Item, Write } from '../table/table.ts';
 
 /**
- * The record of an agent_id: its key and its block. Agents that wait for approval have records of their own. Times are in milliseconds since the
+ * The record of an agent_id: its key and its block. Features may add members. Times are in milliseconds since the
  * epoch, except `listed_until` and `expires_at`, which are in seconds.
  */
 export interface AgentItem extends Item {
@@ -20,8 +20,6 @@ export interface AgentItem extends Item {
   proof?: true;
   /** domain that the agent was verified for when it got its last PAT */
   domain?: string;
-  /** approved domain that admitted the agent without its own approval: it gets PATs only while it is verified for this or an approved domain */
-  admitted_by?: string;
   /** unique to this block */
   block?: string;
   blocked_at?: number;
@@ -50,28 +48,12 @@ export interface AgentKeyItem extends Item {
   expires_at?: number;
 }
 
-/** A request for approval. Several keys may wait under one id, which stays unbound. */
-export interface WaitingItem extends Item {
-  agent_id: string;
-  thumbprint: string;
-  first_seen: number;
-  domain?: string;
-  /** number of earlier requests */
-  number: number;
-  expires_at: number;
-}
-
 /** The records that decide whether an agent may get or use a PAT. */
 export interface AgentRecords {
   agent: AgentItem | undefined;
   key: AgentKeyItem | undefined;
   /** if the agent shares the agent_id of another key: the record of that agent_id */
   idOwner?: AgentItem | undefined;
-  /** whether the request for approval is still valid; set only at issue */
-  isWaiting?: boolean;
-  wait?: WaitingItem | undefined;
-  /** whether an admin has approved the domain that it is verified for; read only at issue */
-  isDomainApproved?: boolean;
 }
 
 /** An id and a key, as an agent presents them. */
@@ -92,13 +74,6 @@ export interface FoundAgent {
 export const agentLifeSeconds = 90 * 24 * 3_600;
 
 export const keyOf = (agent: AgentItem | undefined): string | undefined => agent?.thumbprint ?? agent?.blocked_key;
-
-/** Whether the agent needs no further approval: an earlier PAT or an admin has bound the id to its key, or its domain is approved. */
-export const isApproved = (
-  { agent, isDomainApproved }: AgentRecords,
-  { thumbprint, domain }: Omit<Presented, 'agentId' | 'nowMs'>,
-): boolean =>
-  isDomainApproved === true || (agent?.thumbprint === thumbprint && (agent.admitted_by === undefined || agent.admitted_by === domain));
 
 /** Whether the agent or its key has been unblocked at or after `sinceMs`, in milliseconds since the epoch. */
 export const isUnblockedSince = ({ agent, key, idOwner }: AgentRecords, sinceMs: number): boolean =>

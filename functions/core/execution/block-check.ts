@@ -1,8 +1,8 @@
 /**
  * Everywhere a block stops an agent:
- * - New PATs: `pat/bind-agent.ts`, and the conditions of the writes that bind an agent to its key (`activity/applicants.ts`). A refresh token is
- *   refused even after the block has been lifted (`sign-in/tokens.ts`).
- * - Approvals: `activity/agent-changes.ts` refuses to approve a blocked agent, `activity/waiting-agents.ts` to queue it.
+ * - New PATs: `pat/bind-agent.ts`, also in the conditions of the writes that bind an agent to its key. A refresh token is refused even after the
+ *   block has been lifted (`functions/sign-in/tokens.ts`).
+ * - Approvals: `functions/agents/agent-changes.ts` refuses to approve a blocked agent, `functions/agents/waiting-agents.ts` to queue it.
  * - Executions: `resolve.ts` passes the agent's records to {@link requireNotStopped}. `attempt.ts` rereads them right before the call is sent, if
  *   they are more than three seconds old ({@link openRecheck}); a block is confirmed only after that time ({@link outwaitEarlierReads}).
  * - MCP for hosts that sign people in: `admit.ts` refuses every request.
@@ -15,13 +15,13 @@
  */
 import type { PatClaims } from '../../../schemas/pat.ts';
 import { type AgentRecords, isBlocked, isRevoked } from '../activity/agent.ts';
-import { agentBlocked } from '../activity/agent-refusals.ts';
 import { invalidToken } from '../http/bearer.ts';
+import { agentBlocked } from '../pat/refusals.ts';
 import { unavailable } from '../runtime/api-error.ts';
 
 /** @throws ApiError FORBIDDEN if the agent or its key is blocked, UNAUTHORIZED if the PAT has been revoked */
 export function requireNotStopped(records: AgentRecords, claims: PatClaims): void {
-  if (isBlocked(records)) throw agentBlocked();
+  if (isBlocked(records)) throw agentBlocked('FORBIDDEN');
   if (isRevoked(records.agent, claims))
     throw invalidToken('The PAT has been revoked. Ask the operators why, then get a new one with POST /api/pat/issue.');
 }

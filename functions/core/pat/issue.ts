@@ -1,5 +1,4 @@
 import type { PatClaims } from '../../../schemas/pat.ts';
-import { type Applicants, openApplicants } from '../../agents/applicants.ts';
 import type { AgentRecords } from '../activity/agent.ts';
 import { openPolicyArchive, type PolicyArchive } from '../activity/policy-archive.ts';
 import type { ApiRequest } from '../http/request.ts';
@@ -7,26 +6,40 @@ import { limitExceeded, rateLimitHeaders } from '../limit/limit-answers.ts';
 import { countCalls, type LimitRequest } from '../limit/limit-request.ts';
 import { openRateLimiter, type RateLimiter } from '../limit/rate-limiter.ts';
 import { type CurrentPolicy, policyFor } from '../policy/policy.ts';
+import { invalidParameter } from '../runtime/api-error.ts';
 import { readEnvironment } from '../runtime/environment.ts';
 import { log } from '../runtime/log.ts';
 import type { Table } from '../table/table.ts';
-import { type BindingRules, bindAgent, findAgent } from './bind-agent.ts';
+import { type AgentBinder, type IssueCheck, openAgentBinder } from './bind-agent.ts';
 import { accountOf } from './holder.ts';
 import { type SigningKeys, signingKeysFromEnvironment } from './signing-keys.ts';
 import { newClaims, signPat } from './token.ts';
 
-export interface IssuerSettings extends BindingRules {
+export interface IssuerSettings {
+  /** whether a key that uses another key's agent_id is a separate agent, or refused */
+  isSharingAllowed: boolean;
   patLifeSeconds: number;
   issueLimitPerHour: number;
 }
 
 export interface IssuerParts {
-  agents: Applicants;
+  agents: Pick<AgentBinder, 'find' | 'admit'>;
   archive: Pick<PolicyArchive, 'keep'>;
   limits: Pick<RateLimiter, 'consume' | 'findRefusal'>;
   signingKeys: SigningKeys;
+  verifyDomain?: VerifyDomain | undefined;
   settings: IssuerSettings;
 }
+
+/**
+ * Verifies the domain of an agent.
+ * @param directory - the https origin that the agent names
+ * @param thumbprint - of the key that the agent has signed with
+ * @param beforeRead - counts a read of the directory, or throws to refuse it
+ * @returns the domain
+ * @throws ApiError if it cannot be verified
+ */
+export type VerifyDomain = (directory: string, thumbprint: string, baseUrl: string, beforeRead: () => Promise<void>) => Promise<string>;
 
 export interface Applicant<T> {
   request: ApiRequest;
@@ -38,8 +51,8 @@ export interface Applicant<T> {
   hasProof: boolean;
   /** the client that a person signed in with; absent for agents with keys */
   clientId?: string;
-  /** Verifies the agent's domain, before its records are read. Calls `beforeRead`, which counts the request, before it fetches the directory. */
-  verifyDomain?(beforeRead: () => Promise<void>): Promise<string>;
+  /** the https origin whose directory lists the agent's key; verified before the agent's records are read */
+  directory?: string | undefined;
   /** Last check before anything is written. */
   check?(records: AgentRecords): Promise<unknown>;
   /** Consumes single-use tokens. Requests that get this far are counted. */
@@ -59,10 +72,10 @@ export interface Issued<T> {
  * Issues PATs to agents (`functions/issue-pat.ts`, which MCP invokes) and people (`sign-in/tokens.ts`). The caller has verified that they
  * accepted the policy. Refusals come before writes wherever possible: replays are not counted, and nothing is bound or signed beyond the limit.
  */
-export function openIssuer({ agents, archive, limits, signingKeys, settings }: IssuerParts) {
+export function openIssuer({ agents, archive, limits, signingKeys, verifyDomain = refuseDirectory, settings }: IssuerParts) {
   /** @throws ApiError TOO_MANY_REQUESTS, POLICY_REJECTED, INVALID_SIGNATURE, SERVICE_UNAVAILABLE, and what the applicant's steps throw */
   return async function issue<T>(applicant: Applicant<T>): Promise<Issued<T>> {
-    const { request, policy, nowMs, agentId, thumbprint, hasProof, clientId } = applicant;
+    const { request, policy, nowMs, agentId, thumbprint, hasProof, directory, clientId } = applicant;
     const owner = clientId === undefined ? 'key' : 'person and client';
     const message = `Too many PATs have been issued to this ${owner}. Use the one you have, or ask again after Retry-After seconds.`;
     const counterOf = (name: string) =>
@@ -75,14 +88,18 @@ export function openIssuer({ agents, archive, limits, signingKeys, settings }: I
     const counter = counterOf('issue');
     const known = limits.findRefusal(counter);
     if (known) throw limitExceeded(known, { message });
-    const domain = await applicant.verifyDomain?.(async () => void (await consume(counterOf('directory'))));
+    const countRead = async () => void (await consume(counterOf('directory')));
+    const domain = directory === undefined ? undefined : await verifyDomain(directory, thumbprint, request.baseUrl, countRead);
     const application = { agentId, thumbprint, hasProof, nowMs, domain };
-    const seen = await findAgent(agents, application, settings);
-    await applicant.check?.(seen.records);
+    const found = await agents.find(application, settings.isSharingAllowed);
+    await applicant.check?.(found.records);
 
     await applicant.consumeTokens?.();
     const decision = await consume(counter);
-    const [agent] = await Promise.all([bindAgent(agents, application, seen, settings), archive.keep(policy.reference, policy.policy)]);
+    const [agent] = await Promise.all([
+      agents.admit(application, found, settings.isSharingAllowed),
+      archive.keep(policy.reference, policy.policy),
+    ]);
 
     const { patLifeSeconds: lifeSeconds } = settings;
     const own = policyFor(policy, { account: accountOf(agentId, thumbprint), agentId: agent.agent_id, agentDomain: domain });
@@ -94,20 +111,22 @@ export function openIssuer({ agents, archive, limits, signingKeys, settings }: I
   };
 }
 
-export function issuerPartsFromEnvironment(table: Table): IssuerParts {
-  const { patLifeSeconds, issueLimitPerHour, agents, agentIds } = readEnvironment(
-    ['patLifeSeconds', 'issueLimitPerHour'],
-    ['agents', 'agentIds'],
+const refuseDirectory: VerifyDomain = () =>
+  Promise.reject(
+    invalidParameter([{ path: '/agent_directory', problem: 'must be left out: this gate does not verify the domains of agents' }]),
   );
+
+export function issuerPartsFromEnvironment(table: Table, checks: readonly IssueCheck[], verifyDomain?: VerifyDomain): IssuerParts {
+  const { patLifeSeconds, issueLimitPerHour, agentIds } = readEnvironment(['patLifeSeconds', 'issueLimitPerHour'], ['agentIds']);
   return {
-    agents: openApplicants(table),
+    agents: openAgentBinder(table, checks),
     archive: openPolicyArchive(table),
     limits: openRateLimiter(table),
     signingKeys: signingKeysFromEnvironment(),
+    verifyDomain,
     settings: {
       patLifeSeconds: Number(patLifeSeconds),
       issueLimitPerHour: Number(issueLimitPerHour),
-      isApprovalRequired: agents === 'approved',
       isSharingAllowed: agentIds === 'shared',
     },
   };

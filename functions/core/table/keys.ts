@@ -107,13 +107,6 @@ export const keys = {
   agentKey: (thumbprint: string): Key => key('agentKey', thumbprint, 'KEY'),
   agentListed: (state: string, agentId: string): Key => key('agentList', state, toSortKey(foldName(agentId))),
   idOfKey: (thumbprint: string, agentId: string): Key => key('agentKey', thumbprint, `AGENT#${toSortKey(foldName(agentId), 6)}`),
-  waiting: (agentId: string, thumbprint: string): Key => key('agent', foldName(agentId), `WAITS#${thumbprint}`),
-  /** a domain whose agents need no approval */
-  approvedDomain: (domain: string): Key => key('agentList', 'domains', domain),
-  /** a slot in the queue of agents that wait for approval */
-  waitingSlot: (slot: number): Key => key('agentList', 'pending', String(slot).padStart(4, '0')),
-  /** the number of requests for approval, which determines the next slot */
-  waitingAgents: (): Key => key('agentList', '', 'WAITING'),
   limit: (thumbprint: string, counter: string): Key => key('limit', thumbprint, counter),
   /** @param caller - the holder's account */
   call: (caller: string, idempotencyKey: string): Key => key('call', caller, idempotencyKey),

@@ -5,8 +5,9 @@ import { createAction as createBlock } from '../../../functions/agents/block-age
 import { createAction as createClear } from '../../../functions/agents/clear-waiting-agents.ts';
 import { createAction as createGet } from '../../../functions/agents/get-agent.ts';
 import { createAction as createList } from '../../../functions/agents/list-agents.ts';
+import { approvalKeys } from '../../../functions/agents/records.ts';
 import { createAction as createUnblock } from '../../../functions/agents/unblock-agent.ts';
-import { maxWaiting } from '../../../functions/agents/waiting-agents.ts';
+import { maxWaiting, requestApproval } from '../../../functions/agents/waiting-agents.ts';
 import { operator } from '../../../functions/core/admin/admin.ts';
 import { outwaitEarlierReads, recheckAfterMs } from '../../../functions/core/execution/block-check.ts';
 import { openDeferredCalls } from '../../../functions/core/execution/deferred-call-store.ts';
@@ -14,7 +15,6 @@ import { openRateLimiter } from '../../../functions/core/limit/rate-limiter.ts';
 import { openPolicy } from '../../../functions/core/policy/policy.ts';
 import { loadPolicyTemplate } from '../../../functions/core/policy/published-policy.ts';
 import { log } from '../../../functions/core/runtime/log.ts';
-import { keys } from '../../../functions/core/table/keys.ts';
 import { agentPage, agentWithUsage } from '../../../schemas/agent.ts';
 import { makeAgent, signJws, signProof } from '../../support/agents.ts';
 import { startExecuting } from '../../support/executing.ts';
@@ -291,7 +291,7 @@ describe('if approval is required', () => {
     await ask(agent);
     const { table } = gate.database;
     const past = { set: { expires_at: Math.floor(Date.now() / 1000) } };
-    await table.update(keys.waiting(agent.agentId, await keyOf(agent)), past);
+    await table.update(approvalKeys.waiting(agent.agentId, await keyOf(agent)), past);
     expect((await show(agent.agentId)).status).toBe(404);
     expect((await approve(agent.agentId)).status).toBe(404);
     expect(refusalOf(await ask(agent))).toEqual(pending);
@@ -315,10 +315,10 @@ describe('if approval is required', () => {
       }
       return { found, displaced };
     };
-    const ask = (agentId: string) => gate.agents.requestApproval({ agentId, thumbprint: 'key', nowMs: Date.now() });
+    const ask = (agentId: string) => requestApproval(gate.database.table, { agentId, thumbprint: 'key', nowMs: Date.now() });
     for (const id of ['oldest', 'next']) await ask(id);
     // as if the queue had filled up since
-    await table.update(keys.waitingAgents(), { add: [['asked', maxWaiting - 2]] });
+    await table.update(approvalKeys.waitingAgents(), { add: [['asked', maxWaiting - 2]] });
     await ask('newest');
     expect(await queued()).toEqual({ found: ['newest', 'next'], displaced: 1 });
     expect((await show('oldest')).status).toBe(404);

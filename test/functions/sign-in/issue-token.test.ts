@@ -17,6 +17,7 @@ import { openRefreshTokens } from '../../../functions/sign-in/refresh-tokens.ts'
 import type { AuthorizationGrant } from '../../../functions/sign-in/sign-ins.ts';
 import { type PatClaims, patClaims, personPatClaims } from '../../../schemas/pat.ts';
 import { tokenRefusal, tokenResponse } from '../../../schemas/sign-in/sign-in.ts';
+import { bindAgent } from '../../support/bind-agent.ts';
 import { baseUrl, startGate } from '../../support/gate.ts';
 import { type Answer, invoke } from '../../support/invoke.ts';
 import { makeVerifier } from '../../support/sign-in/sign-in.ts';
@@ -462,8 +463,7 @@ describe('agents', () => {
 
   test('an id that a key already has is not given to a person', async () => {
     const id = signedInAgentId(grant.person.subject, grant.clientId);
-    const presented = { agentId: id, thumbprint: 'a'.repeat(43), nowMs: Date.now() };
-    await gate.agents.bind({ ...presented, hasProof: false, mustBeApproved: false }, { agent: undefined, key: undefined });
+    await bindAgent(gate.database.table, id, 'a'.repeat(43));
     const answer = await send(formOf(await keepCode()));
     expect(refusalOf(answer)).toEqual([400, 'invalid_grant']);
   });

@@ -16,7 +16,7 @@ import { openRegistry } from '../../../functions/core/registry/registry.ts';
 import { openSqliteEngine } from '../../../functions/core/search/sqlite/engine.ts';
 import { createAction as getIntent } from '../../../functions/get-intent.ts';
 import { createAction as searchIntents } from '../../../functions/search-intents.ts';
-import { agentDirectories } from '../../../functions/web-bot-auth/agent-directory.ts';
+import { openDirectories } from '../../../functions/web-bot-auth/agent-directory.ts';
 import { toAgent } from '../../../schemas/agent.ts';
 import { serviceOver } from '../../client/service.ts';
 import { makeCertificate } from '../../support/certificate.ts';
@@ -250,13 +250,13 @@ test('admins approve, list and withdraw domains', async () => {
 
 test.each(['127.0.0.1', '169.254.169.254', 'fd00::1'])('a directory at the private address %s is not read', async (address) => {
   const { port } = upstream;
-  const readers = agentDirectories((read) => read(), {
+  const verify = openDirectories((read) => read(), {
     rules: { ports: [port], allowLoopback: false, ownHosts: [] },
     resolve: async () => [{ address, family: address.includes(':') ? 6 : 4 }],
     trustedCertificate: certificate.cert,
   });
   const seen = upstream.seen.length;
-  await expect(readers.verify(agent_directory, await calculateJwkThumbprint(jwkOf(agent)), baseUrl, async () => {})).rejects.toMatchObject({
+  await expect(verify(agent_directory, await calculateJwkThumbprint(jwkOf(agent)), baseUrl, async () => {})).rejects.toMatchObject({
     code: 'INVALID_PARAMETER',
   });
   expect(upstream.seen.length).toBe(seen);

@@ -1,17 +1,5 @@
-import { ApiError } from '../runtime/api-error.ts';
-import type { WaitingItem } from './agent.ts';
-
-export const agentIdTaken = () =>
-  new ApiError('POLICY_REJECTED', 'The agent_id belongs to another key. Sign with that key, or choose another agent_id.', {
-    details: { reason: 'agent_id_bound' },
-  });
-
-const blockedMessage =
-  'The operators of this gate have blocked this agent. Using another agent_id or PAT will not help. Stop, and contact them.';
-
-export const agentBlockedAtIssue = () => new ApiError('POLICY_REJECTED', blockedMessage, { details: { reason: 'agent_blocked' } });
-
-export const agentBlocked = () => new ApiError('FORBIDDEN', blockedMessage, { details: { reason: 'agent_blocked' } });
+import { ApiError } from '../core/runtime/api-error.ts';
+import type { WaitingItem } from './records.ts';
 
 const conflict = (message: string, details: { reason: string; [name: string]: unknown }) => new ApiError('CONFLICT', message, { details });
 
