@@ -6,7 +6,9 @@ import { approvalCheckFromEnvironment } from './agents/approval-check.ts';
 import { type Around, nest } from './core/execution/around.ts';
 import type { IssueCheck } from './core/pat/bind-agent.ts';
 import type { VerifyDomain } from './core/pat/issue.ts';
+import type { SearchEngine } from './core/search/search-engine.ts';
 import type { Table } from './core/table/table.ts';
+import { openSearchFromEnvironment } from './opensearch/engine.ts';
 import { receiptsFromEnvironment } from './receipts/around.ts';
 import { directoriesFromEnvironment } from './web-bot-auth/agent-directory.ts';
 
@@ -24,3 +26,9 @@ export const issueChecksFromEnvironment = (table: Table): IssueCheck[] => issueC
 const domains: readonly ((table: Table) => VerifyDomain)[] = [directoriesFromEnvironment];
 
 export const verifyDomainFromEnvironment = (table: Table): VerifyDomain | undefined => domains[0]?.(table);
+
+/** In place of the search engine in memory: the first that this deployment has. */
+const searchEngines: readonly (() => SearchEngine | undefined)[] = [openSearchFromEnvironment];
+
+export const searchEngineFromEnvironment = (): SearchEngine | undefined =>
+  searchEngines.map((open) => open()).find((engine) => engine !== undefined);

@@ -10,13 +10,12 @@ import { mayBeExecuted } from './core/policy/judge.ts';
 import { type FindPolicy, openPolicy } from './core/policy/policy.ts';
 import { isPermitted, isProhibited } from './core/policy/scope.ts';
 import { openRegistry } from './core/registry/registry.ts';
-import { readEnvironment } from './core/runtime/environment.ts';
 import { toBriefIntent, toCatalogueEntry } from './core/search/document.ts';
 import type { Hit, SearchEngine, SearchOptions } from './core/search/search-engine.ts';
 import { openSqliteEngine } from './core/search/sqlite/engine.ts';
 import { snapshotsFromEnvironment } from './core/search/sqlite/snapshots.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
-import { openOpenSearchEngine } from './opensearch/engine.ts';
+import { searchEngineFromEnvironment } from './features.ts';
 
 export interface Deps {
   engine: SearchEngine;
@@ -52,13 +51,8 @@ export const createAction =
     return revalidated({ intents, pagination }, undefined, pageLinks(request, pagination, after));
   };
 
-function openEngine(): SearchEngine {
-  const { searchCollection } = readEnvironment([], ['searchCollection']);
-  if (searchCollection !== undefined) return openOpenSearchEngine({ endpoint: searchCollection });
-  return openSqliteEngine(openRegistry(tableFromEnvironment()), snapshotsFromEnvironment());
-}
-
-export const engine = openEngine();
+export const engine: SearchEngine =
+  searchEngineFromEnvironment() ?? openSqliteEngine(openRegistry(tableFromEnvironment()), snapshotsFromEnvironment());
 
 export const action = createAction({ engine, findPolicy: openPolicy(), verifyPat: patVerifierFromEnvironment() });
 

@@ -1,4 +1,4 @@
-import { signInPath } from '../functions/sign-in/metadata.ts';
+import { signInPath } from '../functions/core/http/sign-in-address.ts';
 import { errorTable } from '../schemas/errors.ts';
 import { requestHeaders } from './documents/request-headers.ts';
 import { type Endpoint, tokenAuthorizer } from './endpoints.ts';

@@ -1,5 +1,4 @@
-import { describeRpcError, unauthorized } from '../functions/mcp/json-rpc.ts';
-import { challengeOf, signInFirst } from '../functions/sign-in/metadata.ts';
+import { challengeOf, describeSignInRefusal, signInFirst } from '../functions/core/http/sign-in-address.ts';
 import { type ErrorCode, errorTable } from '../schemas/errors.ts';
 import { localStage } from './settings/rules.ts';
 import type { Settings } from './settings.ts';
@@ -92,7 +91,7 @@ export const localBaseUrl = 'http://$context.domainName';
 
 /** Only the address for hosts that sign people in has an authorizer. The body cannot repeat the id of the request. */
 const signInTemplate = JSON.stringify(
-  describeRpcError(unauthorized({ code: 'UNAUTHORIZED', message: signInFirst, details: { request_id: '$context.requestId' } })),
+  describeSignInRefusal({ code: 'UNAUTHORIZED', message: signInFirst, details: { request_id: '$context.requestId' } }),
 );
 
 /** A gateway response. The default 4xx response keeps API Gateway's status. */

@@ -21,8 +21,6 @@ const rpcErrors = {
   headerMismatch: [-32020, 400],
   unsupportedProtocolVersion: [-32022, 400],
   urlElicitationRequired: [-32042, 200],
-  /** specific to this server: the connection needs a PAT, which the host gets when its user signs in */
-  unauthorized: [-32041, 401],
 } as const;
 
 /** A protocol error, as opposed to a call that a tool refuses. */
@@ -40,9 +38,6 @@ export class RpcError extends Error {
     this.data = data;
   }
 }
-
-export const unauthorized = (refusal: { code: string; message: string; details: object }) =>
-  new RpcError('unauthorized', refusal.message, { data: { error: refusal } });
 
 /** @returns the id of a message, which may be invalid in other respects; undefined if it has none, or none that is valid */
 export function readId(body: JsonValue): RpcId | undefined {

@@ -2,9 +2,9 @@ import type { Admit } from '../core/execution/admit.ts';
 import { logAnswer } from '../core/http/log-answer.ts';
 import type { ApiRequest } from '../core/http/request.ts';
 import type { Action } from '../core/http/serve.ts';
+import { askToSignIn, challengeOf, describeSignInRefusal, signInFirst, signInPath } from '../core/http/sign-in-address.ts';
 import { ApiError } from '../core/runtime/api-error.ts';
-import { askToSignIn, challengeOf, signInFirst, signInPath } from '../sign-in/metadata.ts';
-import { describeRpcError, type RpcId, readId, unauthorized } from './json-rpc.ts';
+import { type RpcId, readId } from './json-rpc.ts';
 
 /**
  * Requires a valid PAT for every request to the address for hosts that sign people in, because many hosts decide at their first request whether
@@ -34,7 +34,7 @@ function refuse(error: ApiError, request: ApiRequest) {
   const refusal = { code, message: hasToken ? dead : signInFirst, details: { ...details, request_id: request.requestId } };
   return {
     status: 401,
-    body: describeRpcError(unauthorized(refusal), readIdOf(request)),
+    body: describeSignInRefusal(refusal, readIdOf(request)),
     headers: { 'WWW-Authenticate': challengeOf(request.baseUrl, reason) },
   };
 }

@@ -5,9 +5,10 @@ import type { AwsAccess } from '../core/aws/aws-client.ts';
 import { openSignedRequests } from '../core/aws/signed-request.ts';
 import type { IntentRecord } from '../core/registry/records.ts';
 import { unavailable } from '../core/runtime/api-error.ts';
+import { readEnvironment } from '../core/runtime/environment.ts';
 import { bounded } from '../core/runtime/invocation.ts';
-import type { Hit, SearchResult } from '../core/search/search-engine.ts';
-import { type Entry, indexDefinition, indexName, toBulkBodies } from './documents.ts';
+import type { Hit, SearchEngine, SearchResult } from '../core/search/search-engine.ts';
+import { type Entry, indexDefinition, indexName, toBulkBodies } from './index-documents.ts';
 import { toSearchRequest } from './search-request.ts';
 
 const searchTimeoutMs = 2_500;
@@ -123,6 +124,12 @@ export function openOpenSearchEngine({ endpoint, region = process.env.AWS_REGION
 }
 
 export type OpenSearchEngine = ReturnType<typeof openOpenSearchEngine>;
+
+/** @returns undefined if the deployment has no collection */
+export function openSearchFromEnvironment(): SearchEngine | undefined {
+  const { searchCollection: endpoint } = readEnvironment([], ['searchCollection']);
+  return endpoint === undefined ? undefined : openOpenSearchEngine({ endpoint });
+}
 
 const refusedIn = (answer: string): string[] =>
   bulkAnswer

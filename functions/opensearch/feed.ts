@@ -1,9 +1,9 @@
 import type { IntentRecord, RecordName, ServiceRecord } from '../core/registry/records.ts';
 import { batchesOf } from '../core/runtime/batches.ts';
 import { followLog, LogMismatch, type LogPage, type RegistrySource } from '../core/search/registry-source.ts';
-import { type Entry, toOpenSearchDocument } from './documents.ts';
 import type { OpenSearchEngine } from './engine.ts';
 import type { FeedProgress, FeedRun, FeedState } from './feed-state.ts';
+import { type Entry, toOpenSearchDocument } from './index-documents.ts';
 
 export interface FeedParts {
   source: RegistrySource;

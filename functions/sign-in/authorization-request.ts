@@ -1,7 +1,8 @@
 import type * as z from 'zod';
 import type { authorizationParameters } from '../../schemas/sign-in/sign-in.ts';
+import { signInPath } from '../core/http/sign-in-address.ts';
 import type { Client } from './clients.ts';
-import { issuerOf, signInPath } from './metadata.ts';
+import { issuerOf } from './metadata.ts';
 import { describeOAuthError, OAuthError } from './oauth-error.ts';
 import { isLoopback, matchesRedirectUri } from './redirect-uri.ts';
 import type { AuthorizationGrant, SignIns } from './sign-ins.ts';

@@ -1,16 +1,4 @@
-export const signInPath = '/mcp/sign-in';
-
-/** The document that tells a host how to get a token (RFC 9728 section 3.1). */
-const resourceMetadataPath = `/.well-known/oauth-protected-resource${signInPath}`;
-
-/** The challenge for a host (RFC 9728 section 5.1). @param reason - the default is for a request without a token (RFC 6750 section 3.1) */
-export const challengeOf = (baseUrl: string, reason = 'Bearer realm="intent-gate"'): string =>
-  `${reason}, resource_metadata="${baseUrl}${resourceMetadataPath}"`;
-
-export const askToSignIn = 'Let the person you work for sign in: this host can ask them to.';
-
-/** For a request without a token. */
-export const signInFirst = `This address needs a sign-in. ${askToSignIn} Hosts that cannot sign people in connect to /mcp instead.`;
+import { signInPath } from '../core/http/sign-in-address.ts';
 
 /**
  * The issuer (RFC 8414 section 2). It has a path, because clients that find metadata at the root of a host assume that every address of the host

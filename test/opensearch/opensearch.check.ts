@@ -4,7 +4,7 @@ import type { IntentRecord, RegistryRecord, ServiceRecord } from '../../function
 import { openRegistry } from '../../functions/core/registry/registry.ts';
 import { openServices, type Services } from '../../functions/core/registry/services.ts';
 import { openSearchIndex, type SearchIndex } from '../../functions/core/search/sqlite/search-index.ts';
-import { indexName } from '../../functions/opensearch/documents.ts';
+import { indexName } from '../../functions/opensearch/index-documents.ts';
 import { type FeedParts, openFeed } from '../../functions/opensearch/feed.ts';
 import { maxRunMs, openFeedState } from '../../functions/opensearch/feed-state.ts';
 import { maxTags } from '../../schemas/intent.ts';

@@ -22,6 +22,7 @@ export interface SearchOptions {
   judgedBy?: object;
 }
 
+/** The engine in memory finds every change that was made before a search began; OpenSearch finds it a minute or two later. */
 export interface SearchEngine {
   search(query: SearchQuery, options?: SearchOptions): Promise<SearchResult>;
 }

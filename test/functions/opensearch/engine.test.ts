@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { close, listen } from '../../../bin/local/http.ts';
-import { indexName, type OpenSearchDocument, toBulkBodies, toOpenSearchDocument } from '../../../functions/opensearch/documents.ts';
+import { indexName, type OpenSearchDocument, toBulkBodies, toOpenSearchDocument } from '../../../functions/opensearch/index-documents.ts';
 import { openOpenSearchEngine } from '../../../functions/opensearch/engine.ts';
 import { toIntentDetails } from '../../../schemas/intent.ts';
 import { searchQuery } from '../../../schemas/search.ts';

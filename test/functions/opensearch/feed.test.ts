@@ -4,7 +4,7 @@ import { openRegistry } from '../../../functions/core/registry/registry.ts';
 import { openServices } from '../../../functions/core/registry/services.ts';
 import { log } from '../../../functions/core/runtime/log.ts';
 import { keys } from '../../../functions/core/table/keys.ts';
-import type { OpenSearchDocument } from '../../../functions/opensearch/documents.ts';
+import type { OpenSearchDocument } from '../../../functions/opensearch/index-documents.ts';
 import { type FeedParts, openFeed } from '../../../functions/opensearch/feed.ts';
 import { createAction } from '../../../functions/opensearch/feed-search-collection.ts';
 import { intentOf, serviceNamed } from '../../support/records.ts';
