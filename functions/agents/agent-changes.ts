@@ -2,11 +2,9 @@ import type { LoggedChange } from '../../schemas/changes.ts';
 import {
   type AgentItem,
   type AgentKeyItem,
-  belongsToOtherKey,
   type FoundAgent,
   idOfKey,
   isAgentUnchanged,
-  keyOf,
   lifeFrom,
   listActive,
   sharedIdOf,
@@ -16,7 +14,7 @@ import { type ChangeLog, noChange, type Planned, type Read } from '../core/regis
 import { newUlid } from '../core/runtime/ulid.ts';
 import { type Key, keys } from '../core/table/keys.ts';
 import type { Table, Write } from '../core/table/table.ts';
-import { approvalKeys, type WaitingItem } from './records.ts';
+import { approvalKeys, belongsToOtherKey, keyOf, type WaitingItem } from './records.ts';
 import { blockedAlready, otherKey, requireAtMostOne } from './refusals.ts';
 import { findWaiting, isWaiting, planRemoval, type QueueItem, waitingSlots } from './waiting-agents.ts';
 

@@ -1,5 +1,6 @@
 import type * as z from 'zod';
-import { agentKeyQuery, isAgentId, noAgentId } from '../../schemas/agent.ts';
+import { noAgentId } from '../../schemas/agent.ts';
+import { agentKeyQuery, isAgentId } from '../../schemas/agents/agents.ts';
 import { foldName } from '../../schemas/text.ts';
 import type { FoundAgent } from '../core/activity/agent.ts';
 import type { Admin } from '../core/admin/admin.ts';

@@ -1,11 +1,11 @@
-import type { AgentState } from '../../schemas/agent.ts';
-import { type AgentItem, type FoundAgent, keyOf, sharedIdOf, stateOf } from '../core/activity/agent.ts';
+import type { AgentState } from '../../schemas/agents/agents.ts';
+import { type AgentItem, type FoundAgent, sharedIdOf } from '../core/activity/agent.ts';
 import { type ChangeLog, openChangeLog } from '../core/registry/change-log.ts';
 import { keys } from '../core/table/keys.ts';
 import { pagesOf } from '../core/table/pages.ts';
 import type { Table } from '../core/table/table.ts';
 import { openAgentChanges } from './agent-changes.ts';
-import { approvalKeys, type WaitingItem } from './records.ts';
+import { approvalKeys, keyOf, stateOf, type WaitingItem } from './records.ts';
 import { otherKey, severalIds } from './refusals.ts';
 import { findWaiting, isWaiting, listWaiting } from './waiting-agents.ts';
 

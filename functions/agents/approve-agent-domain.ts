@@ -1,4 +1,4 @@
-import { agentDomain, toAgentDomain } from '../../schemas/agent.ts';
+import { agentDomain, toAgentDomain } from '../../schemas/agents/agents.ts';
 import { type AdminAction, forFullAdmins, serveAdmin } from '../core/admin/for-admins.ts';
 import { ok } from '../core/http/response.ts';
 import { parse } from '../core/json/json.ts';

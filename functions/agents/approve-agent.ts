@@ -1,4 +1,4 @@
-import { approvalInput, toAgent } from '../../schemas/agent.ts';
+import { approvalInput, toAgent } from '../../schemas/agents/agents.ts';
 import { type AdminAction, serveAdmin } from '../core/admin/for-admins.ts';
 import { ok } from '../core/http/response.ts';
 import { type AgentDeps, agentDepsFromEnvironment, changeAgent } from './agent-endpoint.ts';

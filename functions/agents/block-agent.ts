@@ -1,5 +1,4 @@
-import { blockInput, toAgent } from '../../schemas/agent.ts';
-import { keyOf } from '../core/activity/agent.ts';
+import { blockInput, toAgent } from '../../schemas/agents/agents.ts';
 import { type AdminAction, serveAdmin } from '../core/admin/for-admins.ts';
 import { outwaitEarlierReads } from '../core/execution/block-check.ts';
 import { type DeferredCalls, openDeferredCalls } from '../core/execution/deferred-call-store.ts';
@@ -7,6 +6,7 @@ import { voidBecause } from '../core/execution/void-check.ts';
 import { ok } from '../core/http/response.ts';
 import { tableFromEnvironment } from '../core/table/table.ts';
 import { type AgentDeps, agentDepsFromEnvironment, changeAgent } from './agent-endpoint.ts';
+import { keyOf } from './records.ts';
 
 export interface Deps extends AgentDeps {
   /** resolves once no execution that read the agent before the block can still send its call */

@@ -1,4 +1,4 @@
-import { clearQuery } from '../../schemas/agent.ts';
+import { clearQuery } from '../../schemas/agents/agents.ts';
 import { type AdminAction, forFullAdmins, serveAdmin } from '../core/admin/for-admins.ts';
 import { noContent } from '../core/http/response.ts';
 import { type AgentDeps, agentDepsFromEnvironment } from './agent-endpoint.ts';

@@ -1,5 +1,4 @@
-import { toAgent, type Usage } from '../../schemas/agent.ts';
-import { belongsToOtherKey, stateOf } from '../core/activity/agent.ts';
+import { toAgent, type Usage } from '../../schemas/agents/agents.ts';
 import { type AdminAction, forFullAdmins, serveAdmin } from '../core/admin/for-admins.ts';
 import { ok } from '../core/http/response.ts';
 import { countExecution } from '../core/limit/limit-request.ts';
@@ -11,6 +10,7 @@ import { type FindPolicy, openPolicy } from '../core/policy/policy.ts';
 import { tableFromEnvironment } from '../core/table/table.ts';
 import { requireAgent } from './agent-endpoint.ts';
 import { type Agents, openAgents } from './agents.ts';
+import { belongsToOtherKey, stateOf } from './records.ts';
 import { noSuchAgent, requireAtMostOne } from './refusals.ts';
 
 export interface Deps {

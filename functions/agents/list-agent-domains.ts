@@ -1,4 +1,4 @@
-import { toAgentDomain } from '../../schemas/agent.ts';
+import { toAgentDomain } from '../../schemas/agents/agents.ts';
 import { type AdminAction, forFullAdmins, serveAdmin } from '../core/admin/for-admins.ts';
 import { ok } from '../core/http/response.ts';
 import { tableFromEnvironment } from '../core/table/table.ts';

@@ -1,4 +1,4 @@
-import { agentQuery, toAgent } from '../../schemas/agent.ts';
+import { agentQuery, toAgent } from '../../schemas/agents/agents.ts';
 import { type AdminAction, forFullAdmins, serveAdmin } from '../core/admin/for-admins.ts';
 import { nextLink } from '../core/http/links.ts';
 import { ok } from '../core/http/response.ts';

@@ -1,3 +1,5 @@
+import type { AgentState } from '../../schemas/agents/agents.ts';
+import type { AgentItem } from '../core/activity/agent.ts';
 import { type Key, keys } from '../core/table/keys.ts';
 import type { Item } from '../core/table/table.ts';
 
@@ -31,3 +33,13 @@ export const approvalKeys = {
   /** the number of requests for approval, which determines the next slot */
   waitingAgents: (): Key => ({ pk: listOf(''), sk: 'WAITING' }),
 };
+
+export const keyOf = (agent: AgentItem | undefined): string | undefined => agent?.thumbprint ?? agent?.blocked_key;
+
+export const belongsToOtherKey = (agent: AgentItem | undefined, thumbprint: string | undefined): boolean =>
+  thumbprint !== undefined && (keyOf(agent) ?? thumbprint) !== thumbprint;
+
+export function stateOf(agent: AgentItem | undefined): AgentState | undefined {
+  if (agent?.block !== undefined) return 'blocked';
+  return agent?.generation !== undefined ? 'active' : undefined;
+}

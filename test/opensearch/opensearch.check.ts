@@ -4,9 +4,9 @@ import type { IntentRecord, RegistryRecord, ServiceRecord } from '../../function
 import { openRegistry } from '../../functions/core/registry/registry.ts';
 import { openServices, type Services } from '../../functions/core/registry/services.ts';
 import { openSearchIndex, type SearchIndex } from '../../functions/core/search/sqlite/search-index.ts';
-import { indexName } from '../../functions/opensearch/index-documents.ts';
 import { type FeedParts, openFeed } from '../../functions/opensearch/feed.ts';
 import { maxRunMs, openFeedState } from '../../functions/opensearch/feed-state.ts';
+import { indexName } from '../../functions/opensearch/index-documents.ts';
 import { maxTags } from '../../schemas/intent.ts';
 import { searchQuery } from '../../schemas/search.ts';
 import { multiply } from '../../tools/bench/search-corpus/multiply.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { openAgents } from '../../functions/agents/agents.ts';
 import { openApprovalCheck } from '../../functions/agents/approval-check.ts';
-import { approvalKeys, type WaitingItem } from '../../functions/agents/records.ts';
+import { approvalKeys, keyOf, stateOf, type WaitingItem } from '../../functions/agents/records.ts';
 import { isWaiting, maxWaiting, requestApproval } from '../../functions/agents/waiting-agents.ts';
-import { type AgentItem, type AgentKeyItem, isBlocked, keyOf, type Presented, stateOf } from '../../functions/core/activity/agent.ts';
+import { type AgentItem, type AgentKeyItem, isBlocked, type Presented } from '../../functions/core/activity/agent.ts';
 import { operator } from '../../functions/core/admin/admin.ts';
 import { openAgentBinder } from '../../functions/core/pat/bind-agent.ts';
 import { type Key, keys } from '../../functions/core/table/keys.ts';

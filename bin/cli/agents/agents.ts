@@ -4,7 +4,7 @@ import type { Exchange } from '../../../client/http.ts';
 import { type Api, readAnswer } from '../../../registry/api.ts';
 import { CliFailure, usageFailure } from '../../../registry/failure.ts';
 import { readPages } from '../../../registry/read.ts';
-import { agent, agentAddress, agentPage, agentState, agentWithUsage } from '../../../schemas/agent.ts';
+import { agent, agentAddress, agentPage, agentState, agentWithUsage } from '../../../schemas/agents/agents.ts';
 import { openContext } from '../context.ts';
 import { addAgentsTop } from '../usage/top.ts';
 

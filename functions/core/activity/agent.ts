@@ -1,4 +1,3 @@
-import type { AgentState } from '../../../schemas/agent.ts';
 import type { Condition } from '../table/expression.ts';
 import { type Key, keys } from '../table/keys.ts';
 import type { Item, Write } from '../table/table.ts';
@@ -73,14 +72,9 @@ export interface FoundAgent {
 /** How long an agent is remembered after its last PAT. */
 export const agentLifeSeconds = 90 * 24 * 3_600;
 
-export const keyOf = (agent: AgentItem | undefined): string | undefined => agent?.thumbprint ?? agent?.blocked_key;
-
 /** Whether the agent or its key has been unblocked at or after `sinceMs`, in milliseconds since the epoch. */
 export const isUnblockedSince = ({ agent, key, idOwner }: AgentRecords, sinceMs: number): boolean =>
   [agent, key, idOwner].some((record) => (record?.unblocked_at ?? 0) >= sinceMs);
-
-export const belongsToOtherKey = (agent: AgentItem | undefined, thumbprint: string | undefined): boolean =>
-  thumbprint !== undefined && (keyOf(agent) ?? thumbprint) !== thumbprint;
 
 export const isBlocked = ({ agent, key, idOwner }: AgentRecords): boolean =>
   agent?.block !== undefined || idOwner?.block !== undefined || (key?.blocked_by?.size ?? 0) > 0;
@@ -96,11 +90,6 @@ export function presentedId(agentId: string, thumbprint: string): string {
 
 /** Whether a PAT has been revoked: its agent is gone or has another generation. */
 export const isRevoked = (agent: AgentItem | undefined, { gen }: { gen: string }): boolean => agent?.generation !== gen;
-
-export function stateOf(agent: AgentItem | undefined): AgentState | undefined {
-  if (agent?.block !== undefined) return 'blocked';
-  return agent?.generation !== undefined ? 'active' : undefined;
-}
 
 export const agentRecordKeys = (agentId: string, thumbprint: string): Key[] => [
   keys.agentKey(thumbprint),

@@ -15,7 +15,7 @@ import { openRateLimiter } from '../../../functions/core/limit/rate-limiter.ts';
 import { openPolicy } from '../../../functions/core/policy/policy.ts';
 import { loadPolicyTemplate } from '../../../functions/core/policy/published-policy.ts';
 import { log } from '../../../functions/core/runtime/log.ts';
-import { agentPage, agentWithUsage } from '../../../schemas/agent.ts';
+import { agentPage, agentWithUsage } from '../../../schemas/agents/agents.ts';
 import { makeAgent, signJws, signProof } from '../../support/agents.ts';
 import { startExecuting } from '../../support/executing.ts';
 import { type Agent, baseUrl, execute, newAgent, obtainPat, post, requestPat } from '../../support/gate.ts';

@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { close, listen } from '../../../bin/local/http.ts';
-import { indexName, type OpenSearchDocument, toBulkBodies, toOpenSearchDocument } from '../../../functions/opensearch/index-documents.ts';
 import { openOpenSearchEngine } from '../../../functions/opensearch/engine.ts';
+import { indexName, type OpenSearchDocument, toBulkBodies, toOpenSearchDocument } from '../../../functions/opensearch/index-documents.ts';
 import { toIntentDetails } from '../../../schemas/intent.ts';
 import { searchQuery } from '../../../schemas/search.ts';
 import { intentOf, serviceNamed } from '../../support/records.ts';

@@ -17,7 +17,7 @@ import { openSqliteEngine } from '../../../functions/core/search/sqlite/engine.t
 import { createAction as getIntent } from '../../../functions/get-intent.ts';
 import { createAction as searchIntents } from '../../../functions/search-intents.ts';
 import { openDirectories } from '../../../functions/web-bot-auth/agent-directory.ts';
-import { toAgent } from '../../../schemas/agent.ts';
+import { toAgent } from '../../../schemas/agents/agents.ts';
 import { serviceOver } from '../../client/service.ts';
 import { makeCertificate } from '../../support/certificate.ts';
 import { type Agent, baseUrl, execute, newAgent, requestPat, startGate } from '../../support/gate.ts';
