@@ -50,6 +50,10 @@ export function openContext(command: Pick<CommandUnknownOpts, 'optsWithGlobals'>
   };
 }
 
+/** The group of commands that `program` has under this name; undefined if the feature that adds it is not there. */
+export const groupOf = (program: CommandUnknownOpts, name: string): CommandUnknownOpts | undefined =>
+  program.commands.find((command) => command.name() === name);
+
 /** Parses an option that may be repeated. */
 export const collect = (value: string, before: string[] = []): string[] => [...before, value];
 

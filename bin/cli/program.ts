@@ -4,8 +4,6 @@ import { toPrintableJson } from '../../client/printable.ts';
 import { version } from '../../lib/version.ts';
 import { CliFailure, type ExitReason, exitCodes } from '../../registry/failure.ts';
 import type { Issue } from '../../schemas/errors.ts';
-import { addAgents } from './agents/agents.ts';
-import { addApprovals } from './approvals/approvals.ts';
 import { addHistory } from './commands/history.ts';
 import { addImport } from './commands/import.ts';
 import { addIntents } from './commands/intents.ts';
@@ -17,7 +15,6 @@ import { addSmoke } from './commands/smoke.ts';
 import { addTry } from './commands/try.ts';
 import { addTypes } from './commands/types.ts';
 import { features } from './features.ts';
-import { addMcp } from './mcp/mcp.ts';
 import { printRemark } from './terminal.ts';
 
 const help = `
@@ -47,15 +44,16 @@ export function createProgram() {
     addRegistry,
     addTry,
     addTypes,
-    addMcp,
-    addAgents,
-    addApprovals,
     addHistory,
     addPolicy,
-    addSmoke,
     ...features,
+    addSmoke,
   ])
     add(program);
+  for (const group of program.commands.flatMap((command) => [command, ...command.commands])) {
+    const names = group.commands.map((command) => command.name());
+    if (names.length > 0) group.description(`${group.description()}: ${names.join(', ')}`);
+  }
   return program;
 }
 

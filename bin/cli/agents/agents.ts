@@ -6,7 +6,6 @@ import { CliFailure, usageFailure } from '../../../registry/failure.ts';
 import { readPages } from '../../../registry/read.ts';
 import { agent, agentAddress, agentPage, agentState, agentWithUsage } from '../../../schemas/agents/agents.ts';
 import { openContext } from '../context.ts';
-import { addAgentsTop } from '../usage/top.ts';
 
 type Id = string | undefined;
 
@@ -34,9 +33,7 @@ async function isKnownAgent(api: Api, id: Id, key: Id): Promise<boolean> {
 }
 
 export function addAgents(program: CommandUnknownOpts): void {
-  const agents = program
-    .command('agents')
-    .description('Manage agents: list, top, show, block, unblock, approve, approve-domain, clear-waiting, revoke, unbind');
+  const agents = program.command('agents').description('Manage agents');
   const addAgentCommand = (verb: string, description: string) =>
     agents
       .command(`${verb} [agent_id]` as const)
@@ -63,7 +60,6 @@ export function addAgents(program: CommandUnknownOpts): void {
       if (found.length === 0) terminal.remark(`No agent is ${state}.`);
       terminal.json(found);
     });
-  addAgentsTop(agents);
   addAgentCommand('show', "Show an agent's key, last PAT and block, and how much of its limits it has used").action(
     async (id, { key }, command) => {
       const { api, terminal } = openContext(command);

@@ -77,7 +77,7 @@ async function denyAll({ api, terminal }: CliContext, agent: string, { yes, reas
 }
 
 export function addApprovals(program: CommandUnknownOpts): void {
-  const approvals = program.command('approvals').description('Decide about calls that wait for approval: list, show, approve, deny');
+  const approvals = program.command('approvals').description('Decide about calls that wait for approval');
   approvals
     .command('list')
     .description('List the calls that wait for your approval, oldest first')

@@ -141,9 +141,7 @@ const listNames = ({ headers = [], query = [] }: { headers?: string[] | undefine
   [...headers.map((name) => `header ${name}`), ...query.map((name) => `query ${name}`)].join(', ');
 
 export function addCredential(services: CommandUnknownOpts): void {
-  const credential = services
-    .command('credential')
-    .description('Manage the credential that the gate sends to a service: set, remove, show');
+  const credential = services.command('credential').description('Manage the credential that the gate sends to a service');
   addValues(credential.command('set <service>') as Command<[string], OptionValues, OptionValues>)
     .description('Replace the credential. Values are prompted for, or read from stdin, a file or environment variables')
     .option('--origin <origin...>', 'where to send it, such as https://api.example.com; default: the origin of service_url')

@@ -42,7 +42,7 @@ function readExpected(text: string): LogHead {
 }
 
 export function addHistory(program: CommandUnknownOpts): void {
-  const history = program.command('history').description('Show, undo and verify changes: list, show, undo, verify');
+  const history = program.command('history').description('Show, undo and verify changes');
   history
     .command('list', { isDefault: true })
     .description('List changes, newest first; with --json, complete entries, one per line')

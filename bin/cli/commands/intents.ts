@@ -33,7 +33,7 @@ function describeParameter({ name, type, required, description, ...rest }: Param
 }
 
 export function addIntents(program: CommandUnknownOpts): void {
-  const intents = program.command('intents').description('Manage intents: list, show, create, update, delete');
+  const intents = program.command('intents').description('Manage intents');
   intents
     .command('list [words...]')
     .description('Search for intents in plain words, or list all intents of a service with --service, including deprecated ones')

@@ -18,10 +18,9 @@ import { isStackAt, readDescription } from '../../local/stack-file.ts';
 import { type CliContext, openContext, readJsonOrText, readPairs } from '../context.ts';
 import { readNames, sayUnknownIntent } from '../names.ts';
 import { checkNames, compile, readInForce, readTemplate, refuseUnknown } from '../policies.ts';
-import { addPolicyTry } from '../trial/policy-try.ts';
 
 export function addPolicy(program: CommandUnknownOpts): void {
-  const policy = program.command('policy').description('The usage policy: show, diff, explain, try');
+  const policy = program.command('policy').description('The usage policy');
   policy
     .command('show [file]')
     .description('Show the policy in force, or that of a file, in plain sentences, and what it grants')
@@ -73,7 +72,6 @@ export function addPolicy(program: CommandUnknownOpts): void {
       showExplanation(context, explainCall(rules, call));
       refuseUnknown(unknown);
     });
-  addPolicyTry(policy);
 }
 
 /** The policy in a file, else the one in force. */

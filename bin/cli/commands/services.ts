@@ -7,7 +7,6 @@ import { normalizeService } from '../../../registry/normal-form.ts';
 import { listServices, readFullIntents, requireService, servicePath } from '../../../registry/read.ts';
 import { type ServiceInput, type ServiceList, savedService, serviceInput, serviceUpdate } from '../../../schemas/service.ts';
 import { type CliContext, openContext, readHeaders } from '../context.ts';
-import { addServicesTop } from '../usage/top.ts';
 import { addCredential } from './credential.ts';
 
 /** Options; the description is the member of a service that the option sets. */
@@ -54,10 +53,7 @@ async function findWithDefaults(context: CliContext, listed: readonly ListedServ
 }
 
 export function addServices(program: CommandUnknownOpts): void {
-  const services = program
-    .command('services')
-    .description('Manage services and their credentials: list, top, show, create, update, pause, resume, delete, credential');
-  addCredential(services);
+  const services = program.command('services').description('Manage services and their credentials');
   services
     .command('list')
     .description('List the services')
@@ -84,7 +80,6 @@ export function addServices(program: CommandUnknownOpts): void {
         terminal.remark('No services found. Register one with "intent-gate services create" or "intent-gate import".');
       terminal.json(found);
     });
-  addServicesTop(services);
   services
     .command('show <service>')
     .description('Show a service, by service_id or name')
@@ -140,4 +135,5 @@ export function addServices(program: CommandUnknownOpts): void {
       await api.call('DELETE', servicePath(service.service_id), { isAdmin: true });
       terminal.result({ service_id: service.service_id, deleted: true }, `Deleted ${service.service_name} and its intents.`);
     });
+  addCredential(services);
 }

@@ -6,7 +6,7 @@ import { readExecutions } from '../../../registry/read.ts';
 import { canonicalDigest } from '../../../schemas/canonical.ts';
 import { type PolicyTrial, type RecordedExecution, recordedDays } from '../../../schemas/executions.ts';
 import { placeholder } from '../../../schemas/policy.ts';
-import { type CliContext, openContext, readDurationMs } from '../context.ts';
+import { type CliContext, groupOf, openContext, readDurationMs } from '../context.ts';
 import { readLogFile } from '../log-lines.ts';
 import { readNames } from '../names.ts';
 import { checkNames, compile, readInForce, readTemplate, refuseUnknown } from '../policies.ts';
@@ -19,9 +19,9 @@ function readSince(text: string): number {
   return ms;
 }
 
-export function addPolicyTry(policy: CommandUnknownOpts): void {
-  policy
-    .command('try <file>')
+export function addPolicyTry(program: CommandUnknownOpts): void {
+  groupOf(program, 'policy')
+    ?.command('try <file>')
     .description('Show what a policy would have decided about recent calls. Exit code 1 if it would have refused a permitted call')
     .option('--since <time>', `how far back: 90m, 12h or 7d, at most ${recordedDays}d; default: 7d, or the whole file`)
     .option('--log <file>', "log lines to read instead of the gate's records, as JSON lines or a CloudWatch Logs export; - for stdin")

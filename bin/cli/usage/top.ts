@@ -4,7 +4,7 @@ import { requireService } from '../../../registry/read.ts';
 import { operand } from '../../../registry/shell-words.ts';
 import { usageCells, usageHeads, usedService } from '../../../registry/usage/usage.ts';
 import { type StatsNumbers, stats, statsByAgent } from '../../../schemas/usage/stats.ts';
-import { openContext } from '../context.ts';
+import { groupOf, openContext } from '../context.ts';
 import type { Terminal } from '../terminal.ts';
 
 const periodOf = { '1h': 'hour', '24h': 'day', '30d': 'month' } as const;
@@ -19,9 +19,10 @@ function show<Row extends StatsNumbers>(terminal: Terminal, since: Since, rows: 
   terminal.json(rows);
 }
 
-export function addAgentsTop(agents: CommandUnknownOpts): void {
-  agents
-    .command('top')
+/** Must be called after the groups `services` and `agents` were added. */
+export function addTop(program: CommandUnknownOpts): void {
+  groupOf(program, 'agents')
+    ?.command('top')
     .description('List the agents with the most executions')
     .option('--service <service>', 'only executions of intents of this service, by service_id or name')
     .addOption(since())
@@ -34,11 +35,8 @@ export function addAgentsTop(agents: CommandUnknownOpts): void {
       const [first] = agents;
       if (first) terminal.say(`To block the first: intent-gate agents block --reason '...' ${operand(first.agent_id)}`);
     });
-}
-
-export function addServicesTop(services: CommandUnknownOpts): void {
-  services
-    .command('top')
+  groupOf(program, 'services')
+    ?.command('top')
     .description('List the services with the most executions')
     .addOption(since())
     .action(async ({ since }, command) => {
