@@ -1,4 +1,4 @@
-import { deploymentPlace, escapeHtml, policyPlace } from '../functions/documents/pages.ts';
+import { deploymentPlace, escapeHtml, policyPlace } from '../functions/core/http/page.ts';
 import { errorTable } from '../schemas/errors.ts';
 import type { Asset } from './assets.ts';
 

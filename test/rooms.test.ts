@@ -52,8 +52,6 @@ const featureOf = (file: string): string | undefined =>
 /** Ties to features that no socket has replaced yet. This list only ever gets shorter. */
 const uncut: readonly string[] = [
   'bin/construct.ts > lib/documents/prepared-files.ts',
-  'bin/local/sign-in-page.ts > functions/documents/pages.ts',
-  'bin/local/sign-in-page.ts > functions/sign-in/pages.ts',
   'console/app/admin/console-view.tsx > console/app/agents/agents.tsx',
   'console/app/admin/console-view.tsx > console/app/approvals/approvals.tsx',
   'console/app/admin/console-view.tsx > console/app/trial/policy-trial.tsx',
@@ -64,8 +62,6 @@ const uncut: readonly string[] = [
   'console/app/agents/agents.tsx > functions/core/policy/trial.ts',
   'console/app/agents/agents.tsx > registry/usage/usage.ts',
   'console/app/agents/agents.tsx > schemas/usage/stats.ts',
-  'console/app/deployment.ts > functions/documents/pages.ts',
-  'console/pages.ts > functions/documents/pages.ts',
   'functions/core/activity/history.ts > functions/usage/usage.ts',
   'functions/core/activity/totals.ts > schemas/usage/stats.ts',
   'functions/core/execution/once.ts > functions/trial/replay-meter.ts',
@@ -76,7 +72,6 @@ const uncut: readonly string[] = [
   'functions/core/relay/call.ts > functions/web-bot-auth/call-keys.ts',
   'functions/core/relay/headers.ts > functions/web-bot-auth/call-keys.ts',
   'functions/core/relay/headers.ts > functions/web-bot-auth/signature.ts',
-  'functions/sign-in/pages.ts > functions/documents/pages.ts',
   'lib/api-definition.ts > lib/documents/request-headers.ts',
   'lib/endpoints.ts > lib/agents/endpoints.ts',
   'lib/endpoints.ts > lib/sign-in/endpoints.ts',

@@ -1,8 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
 import * as z from 'zod';
-import { escapeHtml } from '../../functions/documents/pages.ts';
-import { page } from '../../functions/sign-in/pages.ts';
+import { escapeHtml, page } from '../../functions/core/http/page.ts';
 import { headerLines, isCalledHere, originHost } from './guard.ts';
 import { close, listen, readBody, targetOf } from './http.ts';
 import { ServiceError } from './json-service.ts';

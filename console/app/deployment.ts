@@ -1,4 +1,4 @@
-import type { Deployment } from '../../functions/documents/pages.ts';
+import type { Deployment } from '../../functions/core/http/page.ts';
 
 const { dataset } = document.documentElement;
 

@@ -1,7 +1,8 @@
+import type { Deployment } from '../core/http/page.ts';
 import { type Action, serve } from '../core/http/serve.ts';
 import { readEnvironment, splitList } from '../core/runtime/environment.ts';
 import { readConsole } from './files.ts';
-import { type Deployment, fillConsole, scriptedPage, withoutSlash } from './pages.ts';
+import { fillConsole, scriptedPage, withoutSlash } from './pages.ts';
 
 export interface Deps extends Omit<Deployment, 'publicUrl'> {
   readConsole(): string;

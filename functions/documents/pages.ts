@@ -1,36 +1,11 @@
 import type { Policy } from '../../schemas/policy.ts';
+import { type Deployment, deploymentPlace, escapeHtml, listItems, policyPlace } from '../core/http/page.ts';
 import { type ApiResponse, entityTag } from '../core/http/response.ts';
 import type { Action } from '../core/http/serve.ts';
 import { describePolicy } from '../core/policy/describe.ts';
 
-/** Placeholders of the reference page and the console. */
-export const policyPlace = '<!-- policy -->';
-export const deploymentPlace = '<!-- deployment -->';
-
-export interface Deployment {
-  /** the gate's public address, which policies and proofs name */
-  publicUrl: string;
-  signIn?: {
-    /** address of the user pool's sign-in pages, for example `https://<prefix>.auth.<region>.amazoncognito.com` */
-    domain: string;
-    clientId: string;
-  };
-  offersSignIn?: true;
-  /** hosts on the developer's own network that intents may call; in a local stack only */
-  localUpstreams?: readonly string[];
-}
-
-const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
-
-export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => entities[character] ?? '');
-
-export const listPolicy = (policy: Policy, baseUrl: string): string =>
-  describePolicy(policy, baseUrl)
-    .map((sentence) => `<li>${escapeHtml(sentence)}</li>`)
-    .join('\n');
-
 export const fillPolicy = (page: string, policy: Policy, baseUrl: string): string =>
-  page.replace(policyPlace, () => listPolicy(policy, baseUrl));
+  page.replace(policyPlace, () => listItems(describePolicy(policy, baseUrl)));
 
 export const fillConsole = (page: string, deployment: Deployment): string =>
   page.replace(deploymentPlace, () => escapeHtml(JSON.stringify(deployment)));

@@ -1,83 +1,13 @@
-import { createHash } from 'node:crypto';
 import type { Policy } from '../../schemas/policy.ts';
+import { escapeHtml, listItems, page } from '../core/http/page.ts';
 import type { ApiResponse } from '../core/http/response.ts';
 import type { Action } from '../core/http/serve.ts';
-import { escapeHtml, listPolicy } from '../documents/pages.ts';
+import { describePolicy } from '../core/policy/describe.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
 import type { Client } from './clients.ts';
 import { answerRefusals } from './oauth-error.ts';
 import { isLoopback } from './redirect-uri.ts';
 import type { Person } from './sign-ins.ts';
-
-const style = `
-:root { color-scheme: light dark; --ink: #1d2733; --quiet: #4d5966; --paper: #ffffff; --shade: #f4f6f8; --line: #d9dfe5; --accent: #1458a8; }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e4e9ee; --quiet: #a9b5c1; --paper: #1c2022; --shade: #262b2f; --line: #3b4349; --accent: #8ab8f0; }
-}
-* { box-sizing: border-box; }
-body { margin: 0; background: var(--paper); color: var(--ink); font: 1rem / 1.6 system-ui, sans-serif; }
-main { max-width: 44rem; margin: 0 auto; padding: 1.5rem 1rem 3rem; overflow-wrap: anywhere; }
-h1, h2 { line-height: 1.25; text-wrap: balance; }
-h1 { font-size: clamp(1.5rem, 5vw, 2rem); }
-h2 { font-size: 1.2rem; margin-top: 2rem; }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: 0.35rem 1.25rem; padding: 1rem; background: var(--shade); border-radius: 0.5rem; }
-dt { color: var(--quiet); }
-dd { margin: 0; font-weight: 600; }
-li { margin: 0.35rem 0; }
-a { color: var(--accent); }
-form { display: flex; flex-wrap: wrap; gap: 1rem; margin-top: 2rem; }
-button { font: inherit; font-weight: 600; padding: 0.6rem 1.5rem; border: 2px solid var(--accent); border-radius: 0.375rem; cursor: pointer; }
-button[value="accept"] { background: var(--accent); color: var(--paper); }
-button[value="decline"] { background: transparent; color: var(--accent); }
-:focus-visible { outline: 3px solid var(--accent); outline-offset: 3px; }
-@media (max-width: 30rem) { dl { grid-template-columns: 1fr; gap: 0; } dd { margin-bottom: 0.5rem; } }
-`;
-
-const styleSource = `'sha256-${createHash('sha256').update(style).digest('base64')}'`;
-
-/** @param options.formTarget - origin to which a form's response may redirect: browsers apply `form-action` to it, too */
-export function page(
-  title: string,
-  content: string,
-  { status = 200, headers = {}, formTarget = '' }: Partial<Pick<ApiResponse, 'status' | 'headers'>> & { formTarget?: string } = {},
-): ApiResponse {
-  const text = `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escapeHtml(title)} - Intent Gate</title>
-<link rel="icon" href="data:,">
-<style>${style}</style>
-</head>
-<body>
-<main>
-<h1>${escapeHtml(title)}</h1>
-${content}
-</main>
-</body>
-</html>
-`;
-  return {
-    status,
-    text,
-    headers: {
-      'Content-Type': 'text/html; charset=utf-8',
-      'Content-Security-Policy': [
-        "default-src 'none'",
-        `style-src ${styleSource}`,
-        'img-src data:',
-        "base-uri 'none'",
-        `form-action 'self' ${formTarget}`.trim(),
-        "frame-ancestors 'none'",
-      ].join('; '),
-      'X-Frame-Options': 'DENY',
-      // with no-referrer, browsers would send the form with "Origin: null"
-      'Referrer-Policy': 'same-origin',
-      ...headers,
-    },
-  };
-}
 
 /** Shows refusals to the person, because no redirect URI of the program has been verified. */
 export const showErrors = (action: Action): Action =>
@@ -148,7 +78,7 @@ export function consentPage(consent: Consent): ApiResponse {
 <h2>The policy</h2>
 <p>If you accept, the program may find and run operations of the services behind this gate on your behalf, within this policy. In the policy, “you” means whoever acts under it:</p>
 <ul>
-${listPolicy(policy, baseUrl)}
+${listItems(describePolicy(policy, baseUrl))}
 </ul>
 <p>Where the policy asks for a signature, accepting it here counts as one. There is also a <a href="${escapeHtml(baseUrl)}/api/policy">machine-readable version</a>.</p>
 <h2>For how long</h2>
