@@ -1,8 +1,8 @@
 import { Unreachable } from '../../client/errors.ts';
 import { judgedIntent } from '../../functions/core/policy/conditions.ts';
 import type { Rule } from '../../functions/core/policy/reading.ts';
-import { describeUnknown, type KnownIntent, type KnownNames } from '../../functions/core/policy/unknown-names.ts';
 import { readRegistry } from '../../registry/files.ts';
+import { describeUnknown, type KnownIntent, type KnownNames } from '../../registry/policy/unknown-names.ts';
 import { findIntent, listAllIntents, listServices, readPages } from '../../registry/read.ts';
 import { type IntentInput, intentPage } from '../../schemas/intent.ts';
 import { type CliContext, findBaseUrl } from './context.ts';

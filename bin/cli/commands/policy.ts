@@ -1,16 +1,16 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { fetchPolicyInWords } from '../../../client/policy.ts';
 import { agentOf } from '../../../functions/core/policy/assignee.ts';
-import { compareForRegistry } from '../../../functions/core/policy/compare.ts';
 import { compileRules } from '../../../functions/core/policy/compile.ts';
 import type { JudgedAgent, JudgedIntent } from '../../../functions/core/policy/conditions.ts';
 import { findContradictions } from '../../../functions/core/policy/contradictions.ts';
 import { describeChanges, describePolicy, describeRule } from '../../../functions/core/policy/describe.ts';
-import { type Explanation, explainCall } from '../../../functions/core/policy/explain.ts';
 import { formatMoney } from '../../../functions/core/policy/money.ts';
 import { assigneeOf, rulesOf } from '../../../functions/core/policy/rule-index.ts';
 import { fillTemplate } from '../../../functions/core/policy/template.ts';
 import { CliFailure, usageFailure } from '../../../registry/failure.ts';
+import { compareForRegistry } from '../../../registry/policy/compare.ts';
+import { type Explanation, explainCall } from '../../../registry/policy/explain.ts';
 import type { Issue } from '../../../schemas/errors.ts';
 import { intentUid } from '../../../schemas/intent-uid.ts';
 import { type Policy, placeholder } from '../../../schemas/policy.ts';

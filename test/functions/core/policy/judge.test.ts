@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { compareForRegistry } from '../../../../functions/core/policy/compare.ts';
 import { type CompiledPolicy, compilePolicy } from '../../../../functions/core/policy/compile.ts';
 import {
   type Call,
@@ -12,11 +11,12 @@ import {
 } from '../../../../functions/core/policy/conditions.ts';
 import { findContradictions } from '../../../../functions/core/policy/contradictions.ts';
 import { describeRefusal, describeTerms } from '../../../../functions/core/policy/describe.ts';
-import { explainCall } from '../../../../functions/core/policy/explain.ts';
 import { chargesOf, judge, mayBeExecuted } from '../../../../functions/core/policy/judge.ts';
 import { unitOf } from '../../../../functions/core/policy/limits.ts';
 import { PolicyError } from '../../../../functions/core/policy/reading.ts';
 import { isPermitted, isProhibited } from '../../../../functions/core/policy/scope.ts';
+import { compareForRegistry } from '../../../../registry/policy/compare.ts';
+import { explainCall } from '../../../../registry/policy/explain.ts';
 import { parseExact } from '../../../../schemas/number.ts';
 import type { Constraint, Policy, PolicyPermission } from '../../../../schemas/policy.ts';
 import { execute, policyOf, when } from './policies.ts';

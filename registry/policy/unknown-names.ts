@@ -1,9 +1,9 @@
-import type { Issue } from '../../../schemas/errors.ts';
-import { foldName, foldTag } from '../../../schemas/text.ts';
-import { editDistance } from '../runtime/edit-distance.ts';
-import { concerns, type JudgedIntent } from './conditions.ts';
-import { namesIntent } from './judge.ts';
-import type { Rule } from './reading.ts';
+import { concerns, type JudgedIntent } from '../../functions/core/policy/conditions.ts';
+import { namesIntent } from '../../functions/core/policy/judge.ts';
+import type { Rule } from '../../functions/core/policy/reading.ts';
+import { editDistance } from '../../functions/core/runtime/edit-distance.ts';
+import type { Issue } from '../../schemas/errors.ts';
+import { foldName, foldTag } from '../../schemas/text.ts';
 
 export interface KnownIntent extends JudgedIntent {
   parameters: readonly string[];

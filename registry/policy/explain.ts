@@ -1,8 +1,8 @@
-import { type Call, type Condition, concerns, evaluateCondition } from './conditions.ts';
-import { describeRule, nameCondition } from './describe.ts';
-import { chargesOf, findObstacle, judge, namesIntent, rulesRequiringApproval } from './judge.ts';
-import type { Charge } from './limits.ts';
-import type { Rule } from './reading.ts';
+import { type Call, type Condition, concerns, evaluateCondition } from '../../functions/core/policy/conditions.ts';
+import { describeRule, nameCondition } from '../../functions/core/policy/describe.ts';
+import { chargesOf, findObstacle, judge, namesIntent, rulesRequiringApproval } from '../../functions/core/policy/judge.ts';
+import type { Charge } from '../../functions/core/policy/limits.ts';
+import type { Rule } from '../../functions/core/policy/reading.ts';
 
 export interface RuleExplanation {
   /** JSON pointer */

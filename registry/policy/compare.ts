@@ -1,9 +1,9 @@
-import { canonicalText } from '../../../schemas/canonical.ts';
-import type { CompiledPolicy } from './compile.ts';
-import { concerns, type JudgedIntent } from './conditions.ts';
-import { describeRule } from './describe.ts';
-import { mayBeExecuted, openConditions, rulesFor } from './judge.ts';
-import type { Rule } from './reading.ts';
+import type { CompiledPolicy } from '../../functions/core/policy/compile.ts';
+import { concerns, type JudgedIntent } from '../../functions/core/policy/conditions.ts';
+import { describeRule } from '../../functions/core/policy/describe.ts';
+import { mayBeExecuted, openConditions, rulesFor } from '../../functions/core/policy/judge.ts';
+import type { Rule } from '../../functions/core/policy/reading.ts';
+import { canonicalText } from '../../schemas/canonical.ts';
 
 export interface RegistryChanges {
   /** newly executable, by at least one agent */
