@@ -7,7 +7,7 @@ import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/ver
 import { recordTag, revalidated } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { parse } from './core/json/json.ts';
-import { openCallerPolicy } from './core/pat/caller-policy.ts';
+import { openCallerPolicy } from './core/pat/authenticate.ts';
 import { patVerifierFromEnvironment, type VerifyPat } from './core/pat/verify.ts';
 import { judgedIntent } from './core/policy/conditions.ts';
 import { describeTerms } from './core/policy/describe.ts';

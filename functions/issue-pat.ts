@@ -1,16 +1,14 @@
 import { patRequest } from '../schemas/pat.ts';
-import { openPolicyArchive } from './core/activity/policy-archive.ts';
 import { openUsedJtis, type UsedJtis } from './core/activity/used-jti.ts';
 import { ok } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { parseWithNulls } from './core/json/json.ts';
 import { readAgentKey } from './core/pat/agent-key.ts';
 import { type IssuerParts, type IssuerSettings, issuerPartsFromEnvironment, openIssuer } from './core/pat/issue.ts';
-import { openPolicyRefusals, type PolicyRefusals } from './core/pat/policy-refusals.ts';
+import { openPolicyArchive, openPolicyRefusals, type PolicyRefusals } from './core/pat/policy-refusals.ts';
 import { openProofs, type Proofs } from './core/pat/proof.ts';
 import { requireFirstUse, verifySignedPolicy } from './core/pat/signed-policy.ts';
-import { type FindPolicy, openPolicy, parseBilling } from './core/policy/policy.ts';
-import { loadPolicyTemplate } from './core/policy/published-policy.ts';
+import { type FindPolicy, loadPolicyTemplate, openPolicy, parseBilling } from './core/policy/policy.ts';
 import { invalidParameter } from './core/runtime/api-error.ts';
 import { readEnvironment } from './core/runtime/environment.ts';
 import { tableFromEnvironment } from './core/table/table.ts';

@@ -5,8 +5,7 @@ import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/ver
 import { nextLink, pageLinks } from './core/http/links.ts';
 import { recordTag, revalidated } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
-import { readFullPage } from './core/registry/full-page.ts';
-import { listIntents } from './core/registry/lists.ts';
+import { listIntents, readFullPage } from './core/registry/lists.ts';
 import { type LiveIntents, openLiveIntents } from './core/registry/live-intents.ts';
 import { noSuchService } from './core/registry/refusals.ts';
 import { openServices, type Services } from './core/registry/services.ts';

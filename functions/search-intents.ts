@@ -3,7 +3,7 @@ import { searchQuery } from '../schemas/search.ts';
 import { pageLinks } from './core/http/links.ts';
 import { revalidated } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
-import { openCallerPolicy } from './core/pat/caller-policy.ts';
+import { openCallerPolicy } from './core/pat/authenticate.ts';
 import { patVerifierFromEnvironment, type VerifyPat } from './core/pat/verify.ts';
 import { isIntentSubject, judgedIntent } from './core/policy/conditions.ts';
 import { mayBeExecuted } from './core/policy/judge.ts';

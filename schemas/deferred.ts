@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { errorBody } from './error-body.ts';
+import { errorBody } from './errors.ts';
 import { publicHeaders } from './header.ts';
 import { firstPage, pageQuery } from './pagination.ts';
 import { name } from './text.ts';

@@ -7,8 +7,7 @@ import { findChangeSinceRequest, readCircumstances } from '../core/execution/voi
 import { ok } from '../core/http/response.ts';
 import { type FindPolicy, openPolicy } from '../core/policy/policy.ts';
 import { changeLogFromEnvironment } from '../core/registry/change-log.ts';
-import { type LiveIntents, openLiveIntents } from '../core/registry/live-intents.ts';
-import { requireNotPaused } from '../core/registry/require-intent.ts';
+import { type LiveIntents, openLiveIntents, requireNotPaused } from '../core/registry/live-intents.ts';
 import { ApiError, invalidParameter } from '../core/runtime/api-error.ts';
 import { describeCause, log } from '../core/runtime/log.ts';
 import { tableFromEnvironment } from '../core/table/table.ts';

@@ -1,5 +1,5 @@
 import { type Action, serve } from '../core/http/serve.ts';
-import { type FindPublishedPolicy, loadPolicyTemplate, openPublishedPolicy } from '../core/policy/published-policy.ts';
+import { type FindPublishedPolicy, loadPolicyTemplate, openPublishedPolicy } from '../core/policy/policy.ts';
 import { readPage } from './files.ts';
 import { fillPolicy, scriptedPage, withoutSlash } from './pages.ts';
 

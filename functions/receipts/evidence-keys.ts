@@ -1,6 +1,6 @@
 import { createPublicKey, verify } from 'node:crypto';
 import { type Kms, reachKeys } from '../core/aws/kms.ts';
-import { thumbprintOf } from '../core/pat/thumbprint.ts';
+import { thumbprintOf } from '../core/pat/agent-key.ts';
 import { keepSuccess } from '../core/runtime/keep-success.ts';
 
 /** Opens an Ed25519 key in KMS, whose public key is read once. @param id - key id or ARN */

@@ -1,6 +1,6 @@
 import { acceptForm } from '../../schemas/sign-in/sign-in.ts';
 import { type Action, serve } from '../core/http/serve.ts';
-import { type FindPublishedPolicy, loadPolicyTemplate, openPublishedPolicy } from '../core/policy/published-policy.ts';
+import { type FindPublishedPolicy, loadPolicyTemplate, openPublishedPolicy } from '../core/policy/policy.ts';
 import { tableFromEnvironment } from '../core/table/table.ts';
 import { answerAddress, checkAuthorizationRequest, requireRedirectUri, toQuery } from './authorization-request.ts';
 import { type Clients, clientsFromEnvironment } from './clients.ts';

@@ -2,7 +2,7 @@ import { authorizationParameters } from '../../schemas/sign-in/sign-in.ts';
 import type { ApiRequest } from '../core/http/request.ts';
 import type { ApiResponse } from '../core/http/response.ts';
 import { type Action, serve } from '../core/http/serve.ts';
-import { type FindPublishedPolicy, loadPolicyTemplate, openPublishedPolicy } from '../core/policy/published-policy.ts';
+import { type FindPublishedPolicy, loadPolicyTemplate, openPublishedPolicy } from '../core/policy/policy.ts';
 import { readEnvironment } from '../core/runtime/environment.ts';
 import { tableFromEnvironment } from '../core/table/table.ts';
 import {

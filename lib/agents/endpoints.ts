@@ -1,4 +1,15 @@
-import { agent, agentDomainList, agentKeyQuery, agentPage, agentQuery, agentWithUsage, approvalInput, approvedDomain, blockInput, clearQuery } from '../../schemas/agents/agents.ts';
+import {
+  agent,
+  agentDomainList,
+  agentKeyQuery,
+  agentPage,
+  agentQuery,
+  agentWithUsage,
+  approvalInput,
+  approvedDomain,
+  blockInput,
+  clearQuery,
+} from '../../schemas/agents/agents.ts';
 import type { EndpointGroup } from '../endpoints/endpoint.ts';
 import { agentId } from '../endpoints/fixtures.ts';
 import { changes } from '../endpoints/needs.ts';

@@ -1,4 +1,4 @@
-import { errorBody } from '../../schemas/error-body.ts';
+import { errorBody } from '../../schemas/errors.ts';
 import { intentUid } from '../../schemas/intent-uid.ts';
 import type { ApiContent, ApiDocument, ApiOperation, ApiParameter, ApiResponse, Reference } from '../../schemas/openapi.ts';
 import { thisGate } from '../../schemas/service-description.ts';

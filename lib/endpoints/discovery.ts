@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { errorBody } from '../../schemas/error-body.ts';
+import { errorBody } from '../../schemas/errors.ts';
 import { briefPage, cataloguePage, describedDetails, fullIntent, intentPage, viewQuery } from '../../schemas/intent.ts';
 import { digestIntent } from '../../schemas/intent-digest.ts';
 import { descriptionQuery } from '../../schemas/pagination.ts';

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { describeAuthorizationServer, describeResource } from '../../functions/sign-in/metadata.ts';
-import { errorBody } from '../../schemas/error-body.ts';
+import { errorBody } from '../../schemas/errors.ts';
 import {
   acceptForm,
   authorizationParameters,

@@ -1,6 +1,5 @@
 import type { Action } from '../../functions/core/http/serve.ts';
-import { openPolicy } from '../../functions/core/policy/policy.ts';
-import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
+import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
 import type { PolicyTemplate } from '../../functions/core/policy/template.ts';
 import { createAction as createGetPolicy } from '../../functions/get-policy.ts';
 import type { Gate } from '../support/gate.ts';

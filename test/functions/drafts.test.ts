@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from '@jest/globals';
+import { requireIntent } from '../../functions/core/registry/live-intents.ts';
 import { openRegistry } from '../../functions/core/registry/registry.ts';
-import { requireIntent } from '../../functions/core/registry/require-intent.ts';
 import { openSqliteEngine } from '../../functions/core/search/sqlite/engine.ts';
 import { createAction as createGet } from '../../functions/get-intent.ts';
 import { createAction as createList } from '../../functions/list-service-intents.ts';

@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { operator } from '../../functions/core/admin/admin.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
-import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
+import { loadPolicyTemplate } from '../../functions/core/policy/policy.ts';
 import type { PolicyTemplate } from '../../functions/core/policy/template.ts';
 import { unavailable } from '../../functions/core/runtime/api-error.ts';
 import { type IntentInput, intentInput } from '../../schemas/intent.ts';

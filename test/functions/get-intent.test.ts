@@ -1,7 +1,6 @@
 import { afterAll, expect, test } from '@jest/globals';
 import { namesRevision, recordTag } from '../../functions/core/http/response.ts';
-import { openPolicy } from '../../functions/core/policy/policy.ts';
-import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
+import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
 import { createAction } from '../../functions/get-intent.ts';
 import { describedDetails, fullIntent, intentDetails, intentUpdate } from '../../schemas/intent.ts';
 import { digestIntent } from '../../schemas/intent-digest.ts';

@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { recheckAfterMs } from '../../functions/core/execution/block-check.ts';
-import { openPolicy } from '../../functions/core/policy/policy.ts';
-import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
+import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
 import { openChangeLog } from '../../functions/core/registry/change-log.ts';
 import { createAction as createGetIntent } from '../../functions/get-intent.ts';
 import { createAction as createGetService } from '../../functions/get-service.ts';

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { openPolicy } from '../../functions/core/policy/policy.ts';
-import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
+import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
 import { parsePolicyTemplate } from '../../functions/core/policy/template.ts';
 import { openRegistry } from '../../functions/core/registry/registry.ts';
 import { openSqliteEngine } from '../../functions/core/search/sqlite/engine.ts';

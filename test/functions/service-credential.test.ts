@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type Credentials, makeCredential, openCredentials } from '../../functions/core/credentials/credentials.ts';
-import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
+import { loadPolicyTemplate } from '../../functions/core/policy/policy.ts';
 import type { EgressRules } from '../../functions/core/relay/egress.ts';
 import { createAction as createDeleteService } from '../../functions/delete-service.ts';
 import { createAction as createDelete } from '../../functions/delete-service-credential.ts';

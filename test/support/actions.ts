@@ -1,4 +1,3 @@
-import { openPolicyArchive } from '../../functions/core/activity/policy-archive.ts';
 import { openUsedJtis } from '../../functions/core/activity/used-jti.ts';
 import { nest } from '../../functions/core/execution/around.ts';
 import { openDeferredCalls } from '../../functions/core/execution/deferred-call-store.ts';
@@ -8,7 +7,7 @@ import type { Action } from '../../functions/core/http/serve.ts';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import { openAuthenticator } from '../../functions/core/pat/authenticate.ts';
 import { type IssueCheck, openAgentBinder } from '../../functions/core/pat/bind-agent.ts';
-import { openPolicyRefusals } from '../../functions/core/pat/policy-refusals.ts';
+import { openPolicyArchive, openPolicyRefusals } from '../../functions/core/pat/policy-refusals.ts';
 import { openProofs } from '../../functions/core/pat/proof.ts';
 import { openPatVerifier } from '../../functions/core/pat/verify.ts';
 import { openPolicy } from '../../functions/core/policy/policy.ts';

@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { openPolicy } from '../../functions/core/policy/policy.ts';
-import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
+import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
 import { openIntents } from '../../functions/core/registry/intents.ts';
 import { openServices } from '../../functions/core/registry/services.ts';
 import { type Answer, refusalOf } from './invoke.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { openChangeLog } from '../../functions/core/registry/change-log.ts';
 import { openIntents } from '../../functions/core/registry/intents.ts';
-import { type IntentItem, readDefinition, type ServiceItem } from '../../functions/core/registry/items.ts';
 import { listNameOf } from '../../functions/core/registry/lists.ts';
 import { digestOf } from '../../functions/core/registry/log.ts';
+import { type IntentItem, readDefinition, type ServiceItem } from '../../functions/core/registry/records.ts';
 import { openServices } from '../../functions/core/registry/services.ts';
 import { keys, partitions } from '../../functions/core/table/keys.ts';
 import type { Item, Table } from '../../functions/core/table/table.ts';

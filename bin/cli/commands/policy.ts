@@ -1,8 +1,7 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { fetchPolicyInWords } from '../../../client/policy.ts';
-import { agentOf } from '../../../functions/core/policy/assignee.ts';
 import { compileRules } from '../../../functions/core/policy/compile.ts';
-import type { JudgedAgent, JudgedIntent } from '../../../functions/core/policy/conditions.ts';
+import { agentOf, type JudgedAgent, type JudgedIntent } from '../../../functions/core/policy/conditions.ts';
 import { findContradictions } from '../../../functions/core/policy/contradictions.ts';
 import { describeChanges, describePolicy, describeRule } from '../../../functions/core/policy/describe.ts';
 import { formatMoney } from '../../../functions/core/policy/money.ts';

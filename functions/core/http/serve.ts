@@ -5,7 +5,6 @@ import { readEnvironment, splitList } from '../runtime/environment.ts';
 import { withinInvocation } from '../runtime/invocation.ts';
 import { log } from '../runtime/log.ts';
 import { readTrace, withinTrace } from '../runtime/trace.ts';
-import { type ChangeResponse, corsHeaders } from './cors.ts';
 import { causeOf, logAnswer } from './log-answer.ts';
 import { type ApiRequest, headerValues, publicUrl, readRequest } from './request.ts';
 import { type ApiResponse, describeError, serialize } from './response.ts';
@@ -148,3 +147,22 @@ const runLog = (): middy.MiddlewareObj<unknown, void, Error, Context, Internal> 
   after: ({ internal }) => log.info('ran', { duration_ms: durationMs(internal) }),
   onError: ({ error, internal }) => log.error('failed', { duration_ms: durationMs(internal), ...causeOf(error) }),
 });
+
+export type ChangeResponse = (response: APIGatewayProxyResult, event: APIGatewayProxyEvent) => void;
+
+/**
+ * Lets pages of other origins read responses; the gateway answers their preflight requests. Nothing depends on cookies, so credentials are never
+ * allowed.
+ * @param origins - exact origins, or `*` for every origin
+ */
+export const corsHeaders =
+  (origins: readonly string[]): ChangeResponse =>
+  (response, event) => {
+    if (origins.length === 0) return;
+    const [origin] = headerValues(event, 'origin');
+    const isOpen = origins.includes('*');
+    response.headers = { ...response.headers, ...(!isOpen && { Vary: [response.headers?.Vary, 'Origin'].filter(Boolean).join(', ') }) };
+    if (!isOpen && (origin === undefined || !origins.includes(origin))) return;
+    response.headers['Access-Control-Allow-Origin'] = isOpen ? '*' : (origin ?? '');
+    response.headers['Access-Control-Expose-Headers'] = '*';
+  };

@@ -1,8 +1,8 @@
 import { createPrivateKey, createPublicKey, type JsonWebKeyInput, type KeyObject, type PublicKeyInput } from 'node:crypto';
+import { canonicalDigest } from '../../../schemas/canonical.ts';
 import { isObject } from '../json/json.ts';
 import { readJson } from './jws.ts';
 import type { Refuse } from './refusals.ts';
-import { thumbprintOf } from './thumbprint.ts';
 
 export type KeyKind = 'RSA' | 'P-256' | 'P-384' | 'Ed25519';
 
@@ -135,4 +135,10 @@ function hasSmallOrder(key: KeyObject): boolean {
   const y = Buffer.from(key.export({ format: 'jwk' }).x ?? '', 'base64url');
   y.writeUInt8(y.readUInt8(31) & 0x7f, 31);
   return smallOrder.has(y.toString('hex'));
+}
+
+/** The SHA-256 thumbprint of a public key: of the required members of its JWK (RFC 7638 section 3). */
+export function thumbprintOf(key: KeyObject): string {
+  const { kty, crv, x, y, n, e } = key.export({ format: 'jwk' });
+  return canonicalDigest({ kty, crv, x, y, n, e });
 }

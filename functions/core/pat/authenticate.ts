@@ -1,5 +1,4 @@
 import type { PatClaims } from '../../../schemas/pat.ts';
-import { openPolicyArchive } from '../activity/policy-archive.ts';
 import { openUsedJtis } from '../activity/used-jti.ts';
 import { bearerToken } from '../http/bearer.ts';
 import type { ApiRequest } from '../http/request.ts';
@@ -7,7 +6,7 @@ import { type CurrentPolicy, type FindPolicy, policyFor } from '../policy/policy
 import { readEnvironment } from '../runtime/environment.ts';
 import type { Table } from '../table/table.ts';
 import { judgedAgent } from './holder.ts';
-import { openPolicyRefusals, type PolicyRefusals } from './policy-refusals.ts';
+import { openPolicyArchive, openPolicyRefusals, type PolicyRefusals } from './policy-refusals.ts';
 import { type CheckedProof, openProofs, type Proofs } from './proof.ts';
 import { patVerifierFromEnvironment, type VerifyPat } from './verify.ts';
 
@@ -52,3 +51,20 @@ export function authenticatorFromEnvironment(table: Table, findPolicy: FindPolic
     refusals: openPolicyRefusals(openPolicyArchive(table)),
   });
 }
+
+/**
+ * The policy as it applies to the sender of a request that needs no PAT: to the holder, if the request has a valid PAT for this policy, else to an
+ * unknown agent.
+ */
+export const openCallerPolicy =
+  (findPolicy: FindPolicy, verifyPat: VerifyPat | undefined) =>
+  async (request: ApiRequest): Promise<CurrentPolicy> => {
+    const policy = findPolicy(request.baseUrl);
+    if (!verifyPat || !policy.isAssigned || request.header('authorization') === undefined) return policy;
+    try {
+      const claims = await verifyPat(bearerToken(request, 'DPoP'), { baseUrl: request.baseUrl, nowMs: Date.now() });
+      return claims.pol === policy.reference ? policyFor(policy, judgedAgent(claims)) : policy;
+    } catch {
+      return policy;
+    }
+  };

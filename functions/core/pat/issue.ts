@@ -1,6 +1,5 @@
 import type { PatClaims } from '../../../schemas/pat.ts';
 import type { AgentRecords } from '../activity/agent.ts';
-import { openPolicyArchive, type PolicyArchive } from '../activity/policy-archive.ts';
 import type { ApiRequest } from '../http/request.ts';
 import { limitExceeded, rateLimitHeaders } from '../limit/limit-answers.ts';
 import { countCalls, type LimitRequest } from '../limit/limit-request.ts';
@@ -12,6 +11,7 @@ import { log } from '../runtime/log.ts';
 import type { Table } from '../table/table.ts';
 import { type AgentBinder, type IssueCheck, openAgentBinder } from './bind-agent.ts';
 import { accountOf } from './holder.ts';
+import { openPolicyArchive, type PolicyArchive } from './policy-refusals.ts';
 import { type SigningKeys, signingKeysFromEnvironment } from './signing-keys.ts';
 import { newClaims, signPat } from './token.ts';
 

@@ -3,8 +3,8 @@ import type { JWK } from 'jose';
 import { type Kms, openKms, reachKeys } from '../aws/kms.ts';
 import { readEnvironment, splitList } from '../runtime/environment.ts';
 import { keepSuccess } from '../runtime/keep-success.ts';
+import { thumbprintOf } from './agent-key.ts';
 import { signatureFromDer } from './ecdsa.ts';
-import { thumbprintOf } from './thumbprint.ts';
 
 interface SigningKey {
   /** RFC 7638 thumbprint */

@@ -1,14 +1,15 @@
 import { methods } from '../../../schemas/intent.ts';
 import { intentUidPattern } from '../../../schemas/intent-uid.ts';
 import type { Constraint } from '../../../schemas/policy.ts';
-import { isDomain, isThumbprint } from './assignee.ts';
 import {
   type Comparison,
   type Condition,
   comparisons,
   intentSubjects,
   isDate,
+  isDomain,
   isInstant,
+  isThumbprint,
   type Scalar,
   type Subject,
   startOfDay,

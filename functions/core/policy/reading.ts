@@ -9,11 +9,9 @@ import {
   type Prohibition,
   placeholder,
 } from '../../../schemas/policy.ts';
-import { readAssignee } from './assignee.ts';
-import type { Condition } from './conditions.ts';
+import { type Condition, readAssignee } from './conditions.ts';
 import { decode, readConstraints, type StatedLimit, termOf } from './constraints.ts';
-import { toSeconds } from './duration.ts';
-import { isApproval, type Payment, readDuty } from './duties.ts';
+import { isApproval, type Payment, readDuty, toSeconds } from './duties.ts';
 import { type Charge, mergeCharges } from './limits.ts';
 import { toMinorUnits } from './money.ts';
 import { isWithin, Position } from './position.ts';

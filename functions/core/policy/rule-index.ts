@@ -59,7 +59,7 @@ export function keptForIntent(rules: readonly Rule[], facts: unknown, choose: ()
   return asksAboutIntents ? remember(forIntents, JSON.stringify(facts), choose) : choose();
 }
 
-/** The condition that assigns a rule to certain agents, if there is one: see {@link ./assignee.ts}. */
+/** The condition that assigns a rule to certain agents, if there is one: see `readAssignee` in `conditions.ts`. */
 export const assigneeOf = ({ conditions }: Pick<Rule, 'conditions'>): Condition | undefined =>
   conditions.find(({ isAssignee }) => isAssignee);
 

@@ -7,12 +7,20 @@ import { isUlid } from '../runtime/ulid.ts';
 import { keys } from '../table/keys.ts';
 import type { Item, Table, Write } from '../table/table.ts';
 import { type ChangeLog, noChange, openChangeLog, type Planned } from './change-log.ts';
-import { type IntentItem, readDefinition, type ServiceItem, toIntentItem, toIntentRecord, toServiceRecord } from './items.ts';
 import { listNameOf, putListEntry } from './lists.ts';
 import { type LiveIntent, openLiveIntents } from './live-intents.ts';
 import { digestOf, type RecordVersions } from './log.ts';
 import { countInNamespace, defaultMaxPerNamespace, namespaceKeys } from './namespaces.ts';
-import type { IntentRecord, ServiceRecord } from './records.ts';
+import {
+  type IntentItem,
+  type IntentRecord,
+  readDefinition,
+  type ServiceItem,
+  type ServiceRecord,
+  toIntentItem,
+  toIntentRecord,
+  toServiceRecord,
+} from './records.ts';
 import { noSuchIntent, recordChanged } from './refusals.ts';
 
 /** The change of one intent in a transaction. */

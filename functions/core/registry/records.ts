@@ -1,6 +1,9 @@
 import type { StoredCredential } from '../../../schemas/credential.ts';
-import type { Intent } from '../../../schemas/intent.ts';
+import type { Intent, IntentInput } from '../../../schemas/intent.ts';
+import { parseExact } from '../../../schemas/number.ts';
 import type { Service } from '../../../schemas/service.ts';
+import { type Key, keys } from '../table/keys.ts';
+import type { Item } from '../table/table.ts';
 
 export interface ServiceRecord extends Service {
   kind: 'service';
@@ -26,3 +29,37 @@ export interface RecordName {
   /** service_id or intent_uid */
   id: string;
 }
+
+export type ServiceItem = ServiceRecord & Item;
+
+/** The definition is JSON text, because DynamoDB's numbers are narrower than JSON's. */
+export interface IntentItem extends Item {
+  intent_uid: string;
+  service_id: string;
+  rev: number;
+  definition: string;
+}
+
+export const toServiceRecord = ({ pk, sk, ...record }: ServiceItem): ServiceRecord => record as ServiceRecord;
+
+export const readDefinition = ({ definition }: IntentItem): IntentInput => parseExact(definition) as IntentInput;
+
+export const toIntentRecord = (item: IntentItem): IntentRecord => ({
+  ...readDefinition(item),
+  kind: 'intent',
+  intent_uid: item.intent_uid,
+  service_id: item.service_id,
+  rev: item.rev,
+});
+
+export const toRecord = (item: Item): RegistryRecord =>
+  item.kind === 'intent' ? toIntentRecord(item as IntentItem) : toServiceRecord(item as ServiceItem);
+
+export const toIntentItem = (intent: IntentInput, serviceId: string, rev: number): Key & IntentItem => ({
+  ...keys.intent(intent.intent_uid),
+  kind: 'intent',
+  intent_uid: intent.intent_uid,
+  service_id: serviceId,
+  rev,
+  definition: JSON.stringify(intent),
+});

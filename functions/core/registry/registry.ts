@@ -1,10 +1,9 @@
 import { type Key, keys, partitions } from '../table/keys.ts';
 import { getMany, pagesOf } from '../table/pages.ts';
 import type { Item, Table } from '../table/table.ts';
-import { toRecord } from './items.ts';
 import { pages } from './lists.ts';
 import { openLog } from './log.ts';
-import type { RecordName, RegistryRecord } from './records.ts';
+import { type RecordName, type RegistryRecord, toRecord } from './records.ts';
 
 const parallelReads = 16;
 

@@ -1,9 +1,8 @@
 import { type Key, keys, partitions } from '../table/keys.ts';
 import { firstOf, getMany, pagesOf } from '../table/pages.ts';
 import type { Item, Table } from '../table/table.ts';
-import { type ServiceItem, toServiceRecord } from './items.ts';
 import { maxSkipped, pageOutOfRange } from './lists.ts';
-import type { ServiceRecord } from './records.ts';
+import { type ServiceItem, type ServiceRecord, toServiceRecord } from './records.ts';
 
 export interface ServicePage {
   services: ServiceRecord[];

@@ -9,11 +9,10 @@ import type { Condition } from '../table/expression.ts';
 import { keys } from '../table/keys.ts';
 import type { Item, Table, Write } from '../table/table.ts';
 import { type ChangeLog, noChange, openChangeLog, type Planned, type Read } from './change-log.ts';
-import { type ServiceItem, toServiceRecord } from './items.ts';
 import { allPages, removeLeftovers } from './lists.ts';
 import { digestOf, type RecordVersions } from './log.ts';
 import { countInNamespace, defaultMaxPerNamespace, namespaceKeys } from './namespaces.ts';
-import type { ServiceRecord } from './records.ts';
+import { type ServiceItem, type ServiceRecord, toServiceRecord } from './records.ts';
 import { recordChanged } from './refusals.ts';
 
 /** Whether `If-Match`, if present, matches the record. */

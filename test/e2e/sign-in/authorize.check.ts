@@ -1,6 +1,5 @@
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { openPolicy } from '../../../functions/core/policy/policy.ts';
-import { loadPolicyTemplate } from '../../../functions/core/policy/published-policy.ts';
+import { loadPolicyTemplate, openPolicy } from '../../../functions/core/policy/policy.ts';
 import { createAction as createAccept } from '../../../functions/sign-in/accept-policy.ts';
 import { createAction as createAuthorize } from '../../../functions/sign-in/authorize.ts';
 import { openClients } from '../../../functions/sign-in/clients.ts';

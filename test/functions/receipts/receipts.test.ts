@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { verifyCheckpoint, verifyReceipt } from '../../../client/receipts.ts';
 import { nest } from '../../../functions/core/execution/around.ts';
 import type { Action } from '../../../functions/core/http/serve.ts';
-import { loadPolicyTemplate } from '../../../functions/core/policy/published-policy.ts';
+import { loadPolicyTemplate } from '../../../functions/core/policy/policy.ts';
 import { openEvidence } from '../../../functions/receipts/around.ts';
 import { createAction as createGetLog } from '../../../functions/receipts/get-log.ts';
 import { createAction as createGetProof } from '../../../functions/receipts/get-proof.ts';

@@ -9,8 +9,7 @@ import { accountOf, personOf, signedInAgentId } from '../../../functions/core/pa
 import { openProofs } from '../../../functions/core/pat/proof.ts';
 import { signPat } from '../../../functions/core/pat/token.ts';
 import { openPatVerifier } from '../../../functions/core/pat/verify.ts';
-import { openPolicy } from '../../../functions/core/policy/policy.ts';
-import { loadPolicyTemplate } from '../../../functions/core/policy/published-policy.ts';
+import { loadPolicyTemplate, openPolicy } from '../../../functions/core/policy/policy.ts';
 import { unavailable } from '../../../functions/core/runtime/api-error.ts';
 import type { createAction } from '../../../functions/sign-in/issue-token.ts';
 import { openRefreshTokens } from '../../../functions/sign-in/refresh-tokens.ts';

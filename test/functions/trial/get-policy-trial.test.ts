@@ -1,8 +1,7 @@
 import { afterAll, expect, test } from '@jest/globals';
 import type { Executed } from '../../../functions/core/activity/executed-lines.ts';
 import { openHistory } from '../../../functions/core/activity/history.ts';
-import { openPolicy } from '../../../functions/core/policy/policy.ts';
-import { loadPolicyTemplate, publish } from '../../../functions/core/policy/published-policy.ts';
+import { loadPolicyTemplate, openPolicy, publish } from '../../../functions/core/policy/policy.ts';
 import type { PolicyTemplate } from '../../../functions/core/policy/template.ts';
 import { readTrial } from '../../../functions/core/policy/trial.ts';
 import { newUlid } from '../../../functions/core/runtime/ulid.ts';

@@ -1,6 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { openPolicy } from '../../../functions/core/policy/policy.ts';
-import { loadPolicyTemplate } from '../../../functions/core/policy/published-policy.ts';
+import { loadPolicyTemplate, openPolicy } from '../../../functions/core/policy/policy.ts';
 import type { PolicyTemplate } from '../../../functions/core/policy/template.ts';
 import { seededRandom } from '../../support/random.ts';
 import { randomCalls, randomPolicy, runCalls, tryPolicies } from '../../support/trial/policy-trial.ts';

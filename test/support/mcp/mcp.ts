@@ -1,7 +1,6 @@
 import { openAdmission } from '../../../functions/core/execution/admit.ts';
 import type { Action } from '../../../functions/core/http/serve.ts';
-import { openPolicy } from '../../../functions/core/policy/policy.ts';
-import { loadPolicyTemplate } from '../../../functions/core/policy/published-policy.ts';
+import { loadPolicyTemplate, openPolicy } from '../../../functions/core/policy/policy.ts';
 import { createAction, type Deps } from '../../../functions/mcp/mcp.ts';
 import type { Gate } from '../gate.ts';
 import { type Answer, invoke } from '../invoke.ts';

@@ -1,8 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { agentOf, readAssignee } from '../../../../functions/core/policy/assignee.ts';
 import { compilePolicy, compileRules } from '../../../../functions/core/policy/compile.ts';
-import type { JudgedAgent } from '../../../../functions/core/policy/conditions.ts';
+import { agentOf, type JudgedAgent, readAssignee } from '../../../../functions/core/policy/conditions.ts';
 import { findContradictions } from '../../../../functions/core/policy/contradictions.ts';
 import { describePolicy } from '../../../../functions/core/policy/describe.ts';
 import { judge, mayBeExecuted } from '../../../../functions/core/policy/judge.ts';

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Action } from '../../../../functions/core/http/serve.ts';
-import { openPolicy } from '../../../../functions/core/policy/policy.ts';
-import { loadPolicyTemplate } from '../../../../functions/core/policy/published-policy.ts';
+import { loadPolicyTemplate, openPolicy } from '../../../../functions/core/policy/policy.ts';
 import { parsePolicyTemplate } from '../../../../functions/core/policy/template.ts';
 import { openIntents } from '../../../../functions/core/registry/intents.ts';
 import { openRegistry } from '../../../../functions/core/registry/registry.ts';
