@@ -8,7 +8,14 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, syml
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 
-const sockets = ['functions/features.ts', 'lib/features.ts', 'lib/feature-stacks.ts', 'bin/cli/features.ts', 'console/app/features.ts'];
+const sockets = [
+  'functions/features.ts',
+  'lib/features.ts',
+  'lib/feature-stacks.ts',
+  'bin/cli/features.ts',
+  'console/app/features.ts',
+  'console/app/admin/features.ts',
+];
 
 /** Folders in which a file of the feature's name is not part of it: the clients keep theirs. */
 const kept = ['client', 'docs', 'samples'];

@@ -7,25 +7,33 @@ import { Heading } from './components/text.tsx';
 import { Toasts } from './components/toast.tsx';
 import { Consent } from './consent.tsx';
 import { deployment } from './deployment.ts';
-import { features } from './features.ts';
+import { adminFeatures, features } from './features.ts';
 import { IntentView } from './intent.tsx';
 import { PolicyView } from './policy.tsx';
 import { ReferenceView } from './reference.tsx';
 import { linkTo, type Route, useRoute } from './route.ts';
+import type { Section, SectionLink } from './section.ts';
 import { finishSignIn, session } from './session.ts';
 import { Account, ForAdmins, SignInNotice } from './signed-in.tsx';
 import { useStore } from './store.ts';
 
-/** Titles of the sections, by the first segment of their route. */
-const sections = {
-  '': 'Catalogue',
-  policy: 'Policy',
-  calls: 'Your calls',
-  ...Object.fromEntries(features.map(({ path, title }) => [path, title])),
-  reference: 'API reference',
-};
-const adminSections = { services: 'Services', approvals: 'Approvals', agents: 'Agents', usage: 'Usage', history: 'History' };
-const forAdmins = ['import', ...Object.keys(adminSections)];
+/** The sections for everybody, in the order of their links. */
+const sections: readonly Section[] = [
+  { path: '', title: 'Catalogue', View: Catalogue },
+  { path: 'intents', View: Intent },
+  { path: 'policy', title: 'Policy', View: PolicyView },
+  { path: 'calls', title: 'Your calls', View: Calls },
+  ...features,
+  { path: 'reference', title: 'API reference', View: ReferenceView },
+];
+
+/** The sections for admins, whose views are in `admin/views.tsx`. */
+const adminSections: readonly SectionLink[] = [
+  { path: 'services', title: 'Services' },
+  { path: 'import' },
+  ...adminFeatures,
+  { path: 'history', title: 'History' },
+];
 
 /** The frame of every view: a sidebar with navigation, or a bar with a menu on small screens. */
 function Page() {
@@ -36,12 +44,15 @@ function Page() {
   const [isOpen, setOpen] = useState(false);
   const current = route.path[0] ?? '';
   useEffect(() => setOpen(false), [current]);
-  const linksTo = (titles: Record<string, string>) =>
-    Object.entries(titles).map(([name, title]) => (
-      <a key={name} href={`#/${name}`} aria-current={name === current ? 'page' : undefined} onClick={() => setOpen(false)}>
-        {title}
-      </a>
-    ));
+  const linksTo = (some: readonly SectionLink[]) =>
+    some.map(
+      ({ path, title }) =>
+        title && (
+          <a key={path} href={`#/${path}`} aria-current={path === current ? 'page' : undefined} onClick={() => setOpen(false)}>
+            {title}
+          </a>
+        ),
+    );
   return (
     <div class="app">
       <button type="button" class="skip" onClick={() => main.current?.querySelector<HTMLElement>('h1')?.focus()}>
@@ -90,15 +101,21 @@ function Page() {
 }
 
 function View({ path, query }: Route) {
-  const [first, second, third] = path;
-  const feature = features.find((one) => one.path === first);
-  if (feature) return <feature.View path={path} query={query} />;
-  if (first === undefined) return <Catalogue query={query} />;
-  if (forAdmins.includes(first) || (first === 'intents' && third === 'edit')) return <ForAdmins path={path} query={query} />;
-  if (first === 'intents' && second !== undefined) return <IntentView key={second} uid={second} query={query} />;
-  if (first === 'policy') return <PolicyView query={query} />;
-  if (first === 'calls') return <Calls />;
-  if (first === 'reference') return <ReferenceView selected={second ?? ''} />;
+  const [first = ''] = path;
+  const section = sections.find((one) => one.path === first);
+  if (section) return <section.View path={path} query={query} />;
+  if (adminSections.some((one) => one.path === first)) return <ForAdmins path={path} query={query} />;
+  return <NotFound />;
+}
+
+/** An intent, or the form that changes it. */
+function Intent({ path, query }: Route) {
+  const [, uid, form] = path;
+  if (uid === undefined) return <NotFound />;
+  return form === 'edit' ? <ForAdmins path={path} query={query} /> : <IntentView key={uid} uid={uid} query={query} />;
+}
+
+function NotFound() {
   return (
     <>
       <Heading title="Not found">Page not found</Heading>

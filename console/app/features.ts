@@ -1,16 +1,13 @@
-/** The socket of the features in the console: each adds a section. */
-import type { ComponentChild } from 'preact';
-import type { Call } from './made-calls.ts';
+/**
+ * The socket of the features in the console: each adds sections. `admin/features.ts` lists what admins see of them, because only admins load that.
+ */
+import { agents } from './agents/section.ts';
+import { approvals } from './approvals/section.ts';
 import { receiptsView } from './receipts/view.tsx';
-import type { Route } from './route.ts';
+import type { Section, SectionLink } from './section.ts';
+import { usage } from './usage/section.ts';
 
-export interface FeatureView {
-  /** first segment of its routes; the second is the id of an execution, if {@link ofCall} leads there */
-  path: string;
-  title: string;
-  View: (route: Route) => ComponentChild;
-  /** the text of its link beside a call that was made in this tab; undefined if it has nothing about that call */
-  ofCall?: (call: Pick<Call, 'receipt'>) => string | undefined;
-}
+export const features: readonly Section[] = [receiptsView];
 
-export const features: readonly FeatureView[] = [receiptsView];
+/** Links for admins. */
+export const adminFeatures: readonly SectionLink[] = [approvals, agents, usage];

@@ -9,10 +9,10 @@ import { protocol } from './deployment.ts';
 import { useRead } from './gate.ts';
 import { listOperations, type Operation } from './openapi.ts';
 import { OperationView } from './operation.tsx';
-import { linkTo } from './route.ts';
+import { linkTo, type Route } from './route.ts';
 
 /** The API reference: all operations of the OpenAPI document, and the errors. `selected` is an operation, an error or `errors`. */
-export function ReferenceView({ selected }: { selected: string }) {
+export function ReferenceView({ path: [, selected = ''] }: Route) {
   const reading = useRead<ApiDocument>('/openapi.json');
   const { answer, error } = reading;
   const operations = useMemo(() => (answer ? listOperations(answer.value) : []), [answer]);

@@ -33,7 +33,7 @@ export function SignInNotice() {
 export function ForAdmins(route: Route) {
   const current = useStore(session);
   const isSignedIn = current !== undefined;
-  const { answer, error, reload } = useWork(async () => (isSignedIn ? import('./admin/console-view.tsx') : undefined), [isSignedIn]);
+  const { answer, error, reload } = useWork(async () => (isSignedIn ? import('./admin/views.tsx') : undefined), [isSignedIn]);
   if (!isSignedIn) {
     return (
       <>
@@ -53,5 +53,5 @@ export function ForAdmins(route: Route) {
   }
   if (!answer) return <Failure error={error} retry={reload} />;
   // the key resets the view when another person signs in
-  return <answer.ConsoleView key={current.userName} {...route} />;
+  return <answer.AdminView key={current.userName} {...route} />;
 }

@@ -1,14 +1,13 @@
 import type { IntentList } from '../../../schemas/intent.ts';
 import { type SavedService, type ServiceList, type ShownService, serviceInput, serviceUpdate } from '../../../schemas/service.ts';
-import type { Stats, StatsByIntent } from '../../../schemas/usage/stats.ts';
 import { Awaited, EmptyState, Failure } from '../components/states.tsx';
 import { type Column, DataTable } from '../components/table.tsx';
 import { Tabs } from '../components/tabs.tsx';
-import { Badge, Heading, Link, MethodBadge, Part, Shown, Time, Way } from '../components/text.tsx';
+import { Badge, Heading, Link, MethodBadge, Part, Shown, Way } from '../components/text.tsx';
 import { showToast } from '../components/toast.tsx';
 import { ask, useAll, useRead, useServices } from '../gate.ts';
 import { go, linkTo, pathOf } from '../route.ts';
-import { UsageOf } from '../usage/usage.tsx';
+import { useColumnsOf, useSectionsAbout } from '../section.ts';
 import { Act } from './act.tsx';
 import { Credential } from './credential.tsx';
 import { Changes } from './history.tsx';
@@ -20,11 +19,7 @@ type Service = ServiceList['services'][number];
 export function Services() {
   const reading = useServices('admin');
   const services = reading.answer;
-  const stats = useRead<Stats>('/api/stats', { period: 'day' }, 'admin').answer?.value.services;
-  const used = new Map(stats?.map((own) => [own.service_id, own]));
-  const callsOf = ({ service_id }: Service) => used.get(service_id)?.executions ?? 0;
-  const failuresOf = ({ service_id }: Service) => used.get(service_id)?.upstream_failures ?? 0;
-  const lastOf = ({ service_id }: Service) => used.get(service_id)?.last_failure;
+  const added = useColumnsOf(({ service_id }: Service) => service_id, 'services');
   const columns: Column<Service>[] = [
     {
       head: 'Service',
@@ -36,22 +31,7 @@ export function Services() {
       sortBy: ({ service_name }) => service_name.toLowerCase(),
     },
     { head: 'Operations', cell: ({ intents }) => intents, sortBy: ({ intents }) => intents, isNumber: true },
-    { head: 'Calls in a day', cell: callsOf, sortBy: callsOf, isNumber: true },
-    { head: 'Failures', cell: failuresOf, sortBy: failuresOf, isNumber: true },
-    {
-      head: 'Last failure',
-      cell: (service) => {
-        const last = lastOf(service);
-        return (
-          last && (
-            <>
-              <Time at={last.at} /> {last.code}
-            </>
-          )
-        );
-      },
-      sortBy: (service) => lastOf(service)?.at,
-    },
+    ...added,
     {
       head: 'Credential',
       cell: ({ credential }) => (credential === undefined ? '' : credential === null ? 'none' : 'set'),
@@ -124,12 +104,11 @@ export const NewService = () => (
   </>
 );
 
-const tabs = { operations: 'Operations', usage: 'Usage', credential: 'Credential', settings: 'Settings', history: 'History' };
-
 /** A service. If reading it again fails, the page keeps its content. */
 export function ServiceView({ id, query }: { id: string; query: URLSearchParams }) {
   const path = `/api/services/${encodeURIComponent(id)}`;
   const reading = useRead<ShownService>(path, {}, 'admin');
+  const about = useSectionsAbout();
   const { answer, error, reload } = reading;
   if (answer === undefined) {
     return (
@@ -141,6 +120,14 @@ export function ServiceView({ id, query }: { id: string; query: URLSearchParams 
   }
   const { value: record, etag } = answer;
   const tab = query.get('tab') ?? 'operations';
+  const added = about.map(({ path, title }) => [path, title]);
+  const tabs = {
+    operations: 'Operations',
+    ...Object.fromEntries(added),
+    credential: 'Credential',
+    settings: 'Settings',
+    history: 'History',
+  };
   const { service_id: _, credential, ...input } = record;
   const paused = { ...input, paused: !record.paused };
   return (
@@ -153,7 +140,7 @@ export function ServiceView({ id, query }: { id: string; query: URLSearchParams 
       <Failure error={error} retry={reload} />
       <Tabs label="Service" tabs={tabs} current={tab} linkOf={(name) => linkTo(['services', id], { tab: name })} />
       {tab === 'operations' && <Operations id={id} />}
-      {tab === 'usage' && <UsageOf asked={{ period: 'day', by: 'agent', service_id: id }} />}
+      {about.map(({ path, About }) => path === tab && <About key={path} kind="service" id={id} />)}
       {/* hidden rather than unmounted, to keep what was typed */}
       <div hidden={tab !== 'credential'}>
         <Credential id={id} facts={credential} suggested={query} onChanged={reload} />
@@ -205,10 +192,7 @@ type Listed = IntentList['intents'][number];
 function Operations({ id }: { id: string }) {
   const reading = useAll(`/api/services/${id}/intents`, ({ intents }: IntentList) => intents, 'admin');
   const intents = reading.answer;
-  const numbers = useRead<StatsByIntent>('/api/stats', { period: 'day', by: 'intent', service_id: id }, 'admin').answer?.value.intents;
-  const counts = new Map(numbers?.map((own) => [own.intent_uid, own]));
-  const callsOf = ({ intent_uid }: Listed) => counts.get(intent_uid)?.executions ?? 0;
-  const failuresOf = ({ intent_uid }: Listed) => counts.get(intent_uid)?.upstream_failures ?? 0;
+  const added = useColumnsOf(({ intent_uid }: Listed) => intent_uid, 'intents', id);
   const columns: Column<Listed>[] = [
     {
       head: 'Operation',
@@ -230,8 +214,7 @@ function Operations({ id }: { id: string }) {
       ),
       sortBy: ({ deprecated, draft }) => (draft ? 'draft' : deprecated ? 'deprecated' : undefined),
     },
-    { head: 'Calls in a day', cell: callsOf, sortBy: callsOf, isNumber: true },
-    { head: 'Failures', cell: failuresOf, sortBy: failuresOf, isNumber: true },
+    ...added,
   ];
   return (
     <>

@@ -1,13 +1,11 @@
 import { useState } from 'preact/hooks';
 import { Refusal } from '../../../client/errors.ts';
 import { compilePolicy } from '../../../functions/core/policy/compile.ts';
-import { describePointer } from '../../../functions/core/policy/trial.ts';
+import { describePointer } from '../../../functions/core/policy/describe.ts';
 import { operand, quote } from '../../../registry/shell-words.ts';
-import { refusedOf } from '../../../registry/usage/usage.ts';
 import { noAgentId } from '../../../schemas/agent.ts';
 import { type Agent, type AgentPage, type AgentWithUsage, agentAddress, agentState } from '../../../schemas/agents/agents.ts';
 import type { Policy } from '../../../schemas/policy.ts';
-import type { StatsByAgent } from '../../../schemas/usage/stats.ts';
 import { Act } from '../admin/act.tsx';
 import { Value } from '../answer.tsx';
 import { SubmitForm } from '../components/controls.tsx';
@@ -21,18 +19,29 @@ import { deployment } from '../deployment.ts';
 import type { Field, Typed } from '../field-values.ts';
 import { ask, useRead } from '../gate.ts';
 import { go, linkTo } from '../route.ts';
+import { type AdminSection, useColumnsOf, useSectionsAbout } from '../section.ts';
 import { useDraft } from '../store.ts';
-import { Refusals, UsageCharts } from '../usage/usage.tsx';
+import { agents } from './section.ts';
 
 const stateNames: Record<Agent['state'], string> = { active: 'active', pending: 'waiting for approval', blocked: 'blocked' };
 
-export function Agents({ query }: { query: URLSearchParams }) {
+export const agentsView: AdminSection = {
+  ...agents,
+  View: ({ path: [, id], query }) =>
+    id === undefined ? (
+      <Agents query={query} />
+    ) : (
+      <AgentView key={`${id} ${query.get('key')}`} id={id} thumbprint={query.get('key') ?? undefined} />
+    ),
+};
+
+function Agents({ query }: { query: URLSearchParams }) {
   const state = agentState.safeParse(query.get('state')).data ?? 'active';
   const reading = useRead<AgentPage>('/api/agents', { page_size: '100', ...Object.fromEntries(query), state }, 'admin');
   const { answer, reload } = reading;
-  const { agents = [], displaced = 0 } = answer?.value ?? {};
-  const used = useUsedByAgents();
-  const isEmpty = agents.length === 0 && answer?.next === undefined;
+  const { agents: listed = [], displaced = 0 } = answer?.value ?? {};
+  const added = useColumnsOf(({ agent_id }: Row) => agent_id, 'agents');
+  const isEmpty = listed.length === 0 && answer?.next === undefined;
   return (
     <>
       <Heading title="Agents" />
@@ -47,8 +56,8 @@ export function Agents({ query }: { query: URLSearchParams }) {
       {answer && (
         <DataTable
           label="Agents"
-          columns={columns}
-          rows={agents.map((agent) => ({ ...agent, used: used.get(agent.agent_id) }))}
+          columns={columns.toSpliced(3, 0, ...added)}
+          rows={listed}
           keyOf={({ agent_id, key_thumbprint }) => `${agent_id} ${key_thumbprint}`}
           textOf={({ agent_id, key_thumbprint }) => `${agent_id} ${key_thumbprint}`}
           empty={<EmptyState title={`No agent is ${stateNames[state]}`} />}
@@ -69,17 +78,7 @@ export function Agents({ query }: { query: URLSearchParams }) {
   );
 }
 
-/** Executions of the last day by agent, for the 200 busiest agents. */
-function useUsedByAgents(): Map<string, AgentUsage> {
-  const { agents = [] } = useRead<StatsByAgent>('/api/stats', { period: 'day', by: 'agent' }, 'admin').answer?.value ?? {};
-  return new Map(agents.map((own) => [own.agent_id, own]));
-}
-
-type AgentUsage = StatsByAgent['agents'][number];
-type Row = AgentPage['agents'][number] & { used: AgentUsage | undefined };
-
-const callsOf = ({ used }: Row): number => used?.executions ?? 0;
-const refusedIn = ({ used }: Row): number => (used ? refusedOf(used) : 0);
+type Row = AgentPage['agents'][number];
 
 const columns: readonly Column<Row>[] = [
   {
@@ -91,8 +90,6 @@ const columns: readonly Column<Row>[] = [
   },
   { head: 'Key', cell: ({ key_thumbprint }) => <code>{key_thumbprint}</code> },
   { head: 'Verified for', cell: ({ agent_domain }) => agent_domain },
-  { head: 'Calls in a day', cell: callsOf, sortBy: callsOf, isNumber: true },
-  { head: 'Refused', cell: refusedIn, sortBy: refusedIn, isNumber: true },
   { head: 'First seen', cell: ({ first_seen }) => first_seen && <Time at={first_seen} />, sortBy: ({ first_seen }) => first_seen },
   { head: 'Last PAT', cell: ({ last_issue }) => last_issue && <Time at={last_issue} />, sortBy: ({ last_issue }) => last_issue },
 ];
@@ -121,10 +118,11 @@ const lookUpFields: Field[] = [
   { name: 'key', label: 'Key', type: 'string', hint: 'Its RFC 7638 thumbprint' },
 ];
 
-export function AgentView({ id: given, thumbprint }: { id: string; thumbprint: string | undefined }) {
+function AgentView({ id: given, thumbprint }: { id: string; thumbprint: string | undefined }) {
   const id = given === noAgentId ? undefined : given;
   const { path, query } = agentAddress(id, thumbprint);
   const { answer, error, reload } = useRead<AgentWithUsage>(path, query, 'admin');
+  const about = useSectionsAbout();
   const [reason, setReason] = useDraft(`reason ${given} ${thumbprint ?? ''}`, '');
   const named = [...(thumbprint === undefined ? [] : ['--key', thumbprint]), ...(id === undefined ? [] : [operand(id)])].join(' ');
   const post = (method: 'POST' | 'PUT' | 'DELETE', place: string, body?: object) => () =>
@@ -147,7 +145,9 @@ export function AgentView({ id: given, thumbprint }: { id: string; thumbprint: s
           </p>
           <Value value={factsOf(agent)} label="Agent" />
           <Limits usage={agent.usage} />
-          <UsageToday agentId={agent.agent_id} />
+          {about.map(({ path, About }) => (
+            <About key={path} kind="agent" id={agent.agent_id} />
+          ))}
         </>
       )}
       {(agent?.state === 'pending' || (isUnknown && id !== undefined && key !== undefined)) && (
@@ -218,20 +218,6 @@ function Limits({ usage }: Pick<AgentWithUsage, 'usage'>) {
           `${of} ${unit}${period === undefined ? '' : ` in ${period} s`}`,
         ])}
       />
-    </Part>
-  );
-}
-
-/** An agent's executions in the last day, shown beside the actions. */
-function UsageToday({ agentId }: { agentId: string }) {
-  const { answer } = useRead<StatsByAgent>('/api/stats', { period: 'day', by: 'agent' }, 'admin');
-  const own = answer?.value.agents.find(({ agent_id }) => agent_id === agentId);
-  if (!answer) return null;
-  if (!own) return <p class="quiet">No executions in the last day, or not among the 200 busiest agents.</p>;
-  return (
-    <Part title="Usage in the last day">
-      <UsageCharts rows={[own]} slots={answer.value} />
-      <Refusals label="Refusals" head="Refused because" refusals={Object.entries(own.refusals)} />
     </Part>
   );
 }

@@ -9,7 +9,14 @@ import { Table } from '../components/table.tsx';
 import { Heading, Items, Link, Part, Shown, Time, Way } from '../components/text.tsx';
 import { ask, readAll, useAll, useRead } from '../gate.ts';
 import { go, linkTo } from '../route.ts';
+import type { AdminSection } from '../section.ts';
 import { useDraft } from '../store.ts';
+import { approvals } from './section.ts';
+
+export const approvalsView: AdminSection = {
+  ...approvals,
+  View: ({ path: [, id], query }) => (id === undefined ? <Approvals query={query} /> : <ApprovalView key={id} id={id} />),
+};
 
 const path = '/api/approvals';
 
@@ -19,7 +26,7 @@ const refreshMs = 15_000;
 const describePrices = ({ prices }: Approval): string => prices.map(({ amount, currency }) => `${amount} ${currency}`).join(', ');
 
 /** The calls that await the signed-in admin's approval, oldest first. */
-export function Approvals({ query }: { query: URLSearchParams }) {
+function Approvals({ query }: { query: URLSearchParams }) {
   const reading = useRead<ApprovalPage>(path, Object.fromEntries(query), 'admin');
   const { answer, reload } = reading;
   useEffect(() => {
@@ -74,7 +81,7 @@ async function denyAll(agent_id: string, reason: string): Promise<void> {
 }
 
 /** A pending call in full, with the possible decisions. */
-export function ApprovalView({ id }: { id: string }) {
+function ApprovalView({ id }: { id: string }) {
   const { answer, error, reload } = useAll(path, approvalsOf, 'admin');
   const approval = answer?.find((one) => one.id === id);
   const own = answer?.filter(({ agent_id }) => agent_id === approval?.agent_id).length ?? 0;

@@ -18,13 +18,17 @@ import { Tabs } from '../components/tabs.tsx';
 import { Badge, Link, Part, Shown, Time, type Tone } from '../components/text.tsx';
 import { deployment } from '../deployment.ts';
 import { openAdminApi, useRead, useWork } from '../gate.ts';
-import { linkTo } from '../route.ts';
+import { linkTo, type Route } from '../route.ts';
+import type { AdminSection } from '../section.ts';
 
 const periods = { hour: 'last hour', day: 'last day', week: 'last week' };
 const periodMs = { hour: 3_600_000, day: 86_400_000, week: 604_800_000 };
 
+/** Shown below the policy in force. */
+export const trialView: AdminSection = { path: 'policy', View: PolicyOnTrial };
+
 /** Compares a trial policy with the one in force, rule by rule. It is from the setting `tryPolicyFile`, or from a file that stays in the browser. */
-export function PolicyOnTrial({ query }: { query: URLSearchParams }) {
+function PolicyOnTrial({ query }: Route) {
   const { period } = policyTrialQuery.safeParse(Object.fromEntries(query)).data ?? policyTrialQuery.parse({});
   const deployed = useRead<NamedPolicyTrial>('/api/policy/try', { period }, 'admin');
   const inForce = useRead<Policy>('/api/policy').answer?.value;

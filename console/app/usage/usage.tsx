@@ -12,10 +12,12 @@ import { Choice } from '../components/controls.tsx';
 import { Awaited, EmptyState, Failure } from '../components/states.tsx';
 import { type Column, DataTable, Table } from '../components/table.tsx';
 import { Tabs } from '../components/tabs.tsx';
-import { Heading, Link, Part, Shown } from '../components/text.tsx';
+import { Heading, Link, Part, Shown, Time } from '../components/text.tsx';
 import { useRead } from '../gate.ts';
-import { go, linkTo } from '../route.ts';
+import { go, linkTo, type Route } from '../route.ts';
+import type { AdminSection, Subject } from '../section.ts';
 import { Chart } from './chart.tsx';
+import { usage } from './section.ts';
 
 const slotsOf = {
   hour: { ms: 300_000, name: 'five minutes', count: 12 },
@@ -31,7 +33,7 @@ type Slots = Pick<Stats, 'period' | 'from'>;
 
 type Answer = Slots & Partial<Pick<Stats, 'services'> & Pick<StatsByIntent, 'intents'> & Pick<StatsByAgent, 'agents'>>;
 
-export function Usage({ query }: { query: URLSearchParams }) {
+function Usage({ query }: Route) {
   const { period, by, service_id = '' } = statsQuery.safeParse(Object.fromEntries(query)).data ?? statsQuery.parse({});
   const asked = { period, by, service_id };
   const all = useRead<Stats>('/api/stats', { period }, 'admin').answer?.value.services ?? [];
@@ -58,13 +60,72 @@ export function Usage({ query }: { query: URLSearchParams }) {
 
 type Asked = Record<'period' | 'by' | 'service_id', string>;
 
+const About = ({ kind, id }: Subject) =>
+  kind === 'service' ? <UsageOf asked={{ period: 'day', by: 'agent', service_id: id }} /> : <UsageOfAgent id={id} />;
+
+/** An agent's executions in the last day. */
+function UsageOfAgent({ id }: Pick<Subject, 'id'>) {
+  const { answer } = useRead<StatsByAgent>('/api/stats', { period: 'day', by: 'agent' }, 'admin');
+  const own = answer?.value.agents.find(({ agent_id }) => agent_id === id);
+  if (!answer) return null;
+  if (!own) return <p class="quiet">No executions in the last day, or not among the 200 busiest agents.</p>;
+  return (
+    <Part title="Usage in the last day">
+      <UsageCharts rows={[own]} slots={answer.value} />
+      <Refusals label="Refusals" head="Refused because" refusals={Object.entries(own.refusals)} />
+    </Part>
+  );
+}
+
+/** Columns with the executions of the last day. Of agents, only the 200 busiest have any. */
+const useColumns: NonNullable<AdminSection['useColumns']> = (list, service_id = '') => {
+  const by = { services: 'service', agents: 'agent', intents: 'intent' }[list];
+  const {
+    services = [],
+    intents = [],
+    agents = [],
+  } = useRead<Answer>('/api/stats', { period: 'day', by, service_id }, 'admin').answer?.value ?? {};
+  const used = new Map<string | undefined, ServiceStats>([
+    ...services.map((own) => [own.service_id, own] as const),
+    ...intents.map((own) => [own.intent_uid, own] as const),
+    ...agents.map((own) => [own.agent_id, own] as const),
+  ]);
+  const numbers = (head: string, numberOf: (own: ServiceStats) => number): Column<string> => {
+    const cell = (id: string) => {
+      const own = used.get(id);
+      return own ? numberOf(own) : 0;
+    };
+    return { head, cell, sortBy: cell, isNumber: true };
+  };
+  const lastOf = (id: string) => used.get(id)?.last_failure;
+  const lastFailure: Column<string> = {
+    head: 'Last failure',
+    cell: (id) => {
+      const last = lastOf(id);
+      return (
+        last && (
+          <>
+            <Time at={last.at} /> {last.code}
+          </>
+        )
+      );
+    },
+    sortBy: (id) => lastOf(id)?.at,
+  };
+  return [
+    numbers('Calls in a day', ({ executions }) => executions),
+    list === 'agents' ? numbers('Refused', refusedOf) : numbers('Failures', ({ upstream_failures }) => upstream_failures),
+    ...(list === 'services' ? [lastFailure] : []),
+  ];
+};
+
 interface Row extends ServiceStats {
   name: string;
   link: string | undefined;
 }
 
 /** Charts and a table of executions. The row of a service links to its agents. */
-export function UsageOf({ asked }: { asked: Asked }) {
+function UsageOf({ asked }: { asked: Asked }) {
   const reading = useRead<Answer>('/api/stats', asked, 'admin');
   const { answer, error, reload } = reading;
   if (!answer) return <Awaited reading={reading} />;
@@ -102,7 +163,7 @@ export function UsageOf({ asked }: { asked: Asked }) {
 }
 
 /** A table of error codes and their counts. */
-export const Refusals = ({ label, head, refusals }: { label: string; head: string; refusals: [code: string, count: number][] }) => (
+const Refusals = ({ label, head, refusals }: { label: string; head: string; refusals: [code: string, count: number][] }) => (
   <Table
     label={label}
     heads={[head, 'Times']}
@@ -147,7 +208,7 @@ function percentile(latency: readonly number[], share: number): string {
 }
 
 /** Calls by outcome and upstream latency, in each slot of the period. */
-export function UsageCharts({ rows, slots: { period, from } }: { rows: readonly Pick<ServiceStats, 'slots'>[]; slots: Slots }) {
+function UsageCharts({ rows, slots: { period, from } }: { rows: readonly Pick<ServiceStats, 'slots'>[]; slots: Slots }) {
   const { ms: slotMs, name: slotName, count } = slotsOf[period];
   const times = Array.from({ length: count }, (_, at) => Date.parse(from) + at * slotMs);
   const groups = Map.groupBy(
@@ -188,3 +249,5 @@ export function UsageCharts({ rows, slots: { period, from } }: { rows: readonly 
     </div>
   );
 }
+
+export const usageView: AdminSection = { ...usage, View: Usage, About, useColumns };

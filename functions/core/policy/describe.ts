@@ -6,6 +6,7 @@ import { termOf } from './constraints.ts';
 import { nameDuration, type Payment } from './duties.ts';
 import { rulesFor, rulesForAll } from './judge.ts';
 import type { Charge } from './limits.ts';
+import { isWithin } from './position.ts';
 import { interpretPolicy, type Rule, type Signing } from './reading.ts';
 import { assigneeOf } from './rule-index.ts';
 import { everyIntent } from './scope.ts';
@@ -113,6 +114,19 @@ export function describeRefusal(rule: Rule, condition: Condition | undefined, ot
   if (rule.kind !== 'permission') return `You must not execute ${nameEntry(rule.entry)} if ${nameCondition(condition)}.`;
   const ways = [...new Set([condition, ...otherwise].map(nameCondition))];
   return `You may execute ${otherwise.length > 0 ? 'this' : nameEntry(rule.entry)} only if ${ways.join(', or if ')}.`;
+}
+
+/**
+ * Describes in words what refuses a call.
+ * @param pointer - to a rule, one of its conditions, or what states a limit; empty if no permission names the intent
+ */
+export function describePointer(rules: readonly Rule[], pointer: string): string {
+  const rule = rules.find((one) => isWithin(pointer, one.pointer));
+  if (!rule) return 'No permission names the intent.';
+  return describeRefusal(
+    rule,
+    rule.conditions.find((condition) => condition.pointer === pointer),
+  );
 }
 
 /**

@@ -11,9 +11,7 @@ import {
   type JudgedAgent,
   type JudgedIntent,
 } from './conditions.ts';
-import { describeRefusal } from './describe.ts';
 import { covers, judge, type Refusal } from './judge.ts';
-import { isWithin } from './position.ts';
 import type { Rule } from './reading.ts';
 import { rulesOf } from './rule-index.ts';
 import { fillTemplate, type PolicyTemplate } from './template.ts';
@@ -116,17 +114,4 @@ export function judgeRecorded(rules: readonly Rule[], call: RecordedCall): Verdi
     possible: possible.map(({ rule }) => rule),
     ...(undecided?.missing !== undefined && { missing: undecided.missing }),
   };
-}
-
-/**
- * Describes in words what refuses a call.
- * @param pointer - to a rule, one of its conditions, or what states a limit; empty if no permission names the intent
- */
-export function describePointer(rules: readonly Rule[], pointer: string): string {
-  const rule = rules.find((one) => isWithin(pointer, one.pointer));
-  if (!rule) return 'No permission names the intent.';
-  return describeRefusal(
-    rule,
-    rule.conditions.find((condition) => condition.pointer === pointer),
-  );
 }

@@ -1,0 +1,1 @@
+export const agents = { path: 'agents', title: 'Agents' };

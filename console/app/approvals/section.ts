@@ -1,0 +1,1 @@
+export const approvals = { path: 'approvals', title: 'Approvals' };

@@ -1,0 +1,51 @@
+import { type ComponentChild, createContext } from 'preact';
+import { useContext } from 'preact/hooks';
+import type { Column } from './components/table.tsx';
+import type { Call } from './made-calls.ts';
+import type { Route } from './route.ts';
+
+export interface SectionLink {
+  /** first segment of the section's routes */
+  path: string;
+  /** left out if only other views lead to the section */
+  title?: string;
+}
+
+export interface Section extends SectionLink {
+  View: (route: Route) => ComponentChild;
+  /** the text of its link beside a call of this tab, with the id of the execution as its second segment; undefined if it has nothing about the call */
+  ofCall?: (call: Pick<Call, 'receipt'>) => string | undefined;
+}
+
+/** A section for admins, which is loaded once one has signed in. */
+export interface AdminSection extends Omit<Section, 'ofCall'> {
+  /** What it shows about one agent, or in a tab of one service. */
+  About?: (subject: Subject) => ComponentChild;
+  /** A hook: its columns in a list of services, agents, or the intents of a service. The rows are given by their ids. */
+  useColumns?(list: 'services' | 'agents' | 'intents', serviceId?: string): readonly Column<string>[];
+}
+
+export interface Subject {
+  kind: 'service' | 'agent';
+  id: string;
+}
+
+/** All sections for admins. */
+export const AdminSections = createContext<readonly AdminSection[]>([]);
+
+/** The sections that show something about services and agents. */
+export const useSectionsAbout = () =>
+  useContext(AdminSections).flatMap(({ path, title = path, About }) => (About ? [{ path, title, About }] : []));
+
+/** The columns that sections add to a list. */
+export const useColumnsOf = <Row>(
+  idOf: (row: Row) => string,
+  ...[list, serviceId]: Parameters<NonNullable<AdminSection['useColumns']>>
+): Column<Row>[] =>
+  useContext(AdminSections)
+    .flatMap(({ useColumns }) => useColumns?.(list, serviceId) ?? [])
+    .map(({ cell, sortBy, ...column }) => ({
+      ...column,
+      cell: (row) => cell(idOf(row)),
+      ...(sortBy && { sortBy: (row) => sortBy(idOf(row)) }),
+    }));
