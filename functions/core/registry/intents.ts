@@ -6,7 +6,7 @@ import { ApiError } from '../runtime/api-error.ts';
 import { isUlid } from '../runtime/ulid.ts';
 import { keys } from '../table/keys.ts';
 import type { Item, Table, Write } from '../table/table.ts';
-import { type ChangeLog, noChange, openChangeLog, type Planned } from './change-log.ts';
+import { type ChangeLog, noChange, openChangeLog, type Planned, type Read } from './change-log.ts';
 import { listNameOf, putListEntry } from './lists.ts';
 import { type LiveIntent, openLiveIntents } from './live-intents.ts';
 import { digestOf, type RecordVersions } from './log.ts';
@@ -32,6 +32,24 @@ export type IntentStep = ({ action: 'create' | 'update'; intent: IntentInput } |
 };
 
 type Check = (intent: IntentInput, service: ServiceRecord) => void;
+
+/** A change of intents that was made. */
+interface Applied {
+  /** number of the log entry */
+  seq: number;
+  service: ServiceRecord;
+  /** `undefined` for deleted ones */
+  intents: (IntentRecord | undefined)[];
+}
+
+/** A step with the record that has its uid. */
+interface ReadStep {
+  step: IntentStep;
+  /** may be in another service */
+  seen: IntentItem | undefined;
+  /** whether it is live in a service; a leftover of a deleted one may be overwritten */
+  isLive: boolean;
+}
 
 const uidOf = (step: IntentStep): string => (step.action === 'delete' ? step.uid : step.intent.intent_uid);
 
@@ -78,12 +96,31 @@ const versionsOf = (step: IntentStep, seen: IntentItem | undefined): RecordVersi
         },
       ];
 
-function refusalOf(attempt: () => void): ApiError | undefined {
+/** Reads the service and the records with the uids of the steps. @returns undefined if there is no such service */
+async function readSteps(read: Read, serviceId: string, steps: readonly IntentStep[]) {
+  const [item, ...seen] = await read<Item>([keys.service(serviceId), ...steps.map((step) => keys.intent(uidOf(step)))]);
+  if (!item) return undefined;
+  const items = seen as (IntentItem | undefined)[];
+  const elsewhere = items.flatMap((one) => (one && one.service_id !== serviceId ? [keys.service(one.service_id)] : []));
+  const live = new Set([serviceId, ...(await read<ServiceItem>(elsewhere)).map((one) => one?.service_id)]);
+  return {
+    service: toServiceRecord(item as ServiceItem),
+    steps: steps.map((step, at): ReadStep => ({ step, seen: items[at], isLive: live.has(items[at]?.service_id) })),
+  };
+}
+
+function refusalOf(by: Admin, { step, seen, isLive }: ReadStep, service: ServiceRecord, check: Check): ApiError | undefined {
   try {
-    attempt();
+    requireIntentNamespace(by, service, uidOf(step));
+    if (step.action === 'create' && seen && isLive) throw uidTaken();
+    if (step.action !== 'create') {
+      if (seen?.service_id !== service.service_id) throw noSuchIntent();
+      if (step.isKnown?.({ intent: toIntentRecord(seen), service }) === false) throw recordChanged();
+    }
+    if (step.action !== 'delete') check(step.intent, service);
     return undefined;
   } catch (error) {
-    if (error instanceof ApiError) return error;
+    if (error instanceof ApiError) return underStep(error, step);
     throw error;
   }
 }
@@ -100,19 +137,39 @@ function underStep(refusal: ApiError, { pointer }: IntentStep): ApiError {
 }
 
 /** The first refusal, with the issues of all refusals that have the same code. */
-function mergeRefusals(first: ApiError, others: readonly ApiError[]): ApiError {
-  if (others.length === 0) return first;
+function mergeRefusals([first, ...others]: readonly ApiError[]): ApiError | undefined {
+  if (!first || others.length === 0) return first;
   const issues = [first, ...others.filter(({ code }) => code === first.code)].flatMap(issuesOf);
   return first.with({ details: { ...first.details, issues: issues.slice(0, 100) } });
 }
 
-function growthOf(steps: readonly { step: IntentStep; seen: IntentItem | undefined }[]): Record<'intents' | 'drafts', number> {
+function growthOf(steps: readonly ReadStep[]): Record<'intents' | 'drafts', number> {
   const growth = { intents: 0, drafts: 0 };
   for (const { step, seen } of steps) {
     if (step.action !== 'create' && seen) growth[readDefinition(seen).draft ? 'drafts' : 'intents']--;
     if (step.action !== 'delete') growth[step.intent.draft ? 'drafts' : 'intents']++;
   }
   return growth;
+}
+
+async function plan(read: Read, service: ServiceRecord, steps: readonly ReadStep[], mostPerNamespace: number): Promise<Planned<Applied>> {
+  const { service_id: serviceId, namespace } = service;
+  const growth = growthOf(steps);
+  const [counted] = await read<Item>(namespaceKeys(namespace));
+  const inNamespace = countInNamespace(namespace, counted, { intents: growth.intents + growth.drafts }, mostPerNamespace);
+  const add = Object.entries(growth).filter(([, more]) => more !== 0);
+  const isUnchanged = [['=', 'rev', service.rev] as const];
+  const counts: Write =
+    add.length > 0 ? { update: keys.service(serviceId), add, when: isUnchanged } : { check: keys.service(serviceId), when: isUnchanged };
+  const after = (step: IntentStep, rev: number) =>
+    step.action === 'delete' ? undefined : toIntentRecord(toIntentItem(step.intent, serviceId, rev));
+  return {
+    result: (seq) => ({ seq, service, intents: steps.map(({ step }) => after(step, seq)) }),
+    changes: steps.map(({ step, seen }) => logged(step, seen)),
+    versions: steps.flatMap(({ step, seen }) => versionsOf(step, seen)),
+    namespace,
+    writes: (rev) => [counts, ...steps.flatMap(({ step, seen }) => writesOf(step, service, seen, rev)), ...inNamespace],
+  };
 }
 
 /** Intents. Changes without `as` are attributed to operators' programs. */
@@ -130,77 +187,22 @@ export function openIntents(
   function changesBy(by: Admin) {
     /**
      * Changes intents of one service, at most `maxChangedIntents`: all or none.
-     * @returns the number of the log entry and the resulting intents, `undefined` for deleted ones; undefined if there is no such service
+     * @returns undefined if there is no such service
      * @throws ApiError NOT_FOUND if there is no such intent in the service, and what `check` throws
      */
-    async function apply(
-      serviceId: string,
-      steps: readonly IntentStep[],
-      check: Check = () => {},
-    ): Promise<{ seq: number; service: ServiceRecord; intents: (IntentRecord | undefined)[] } | undefined> {
+    async function apply(serviceId: string, steps: readonly IntentStep[], check: Check = () => {}): Promise<Applied | undefined> {
       if (!isUlid(serviceId)) return undefined;
-      return changeLog.change(by, async (read): Promise<Planned<Awaited<ReturnType<typeof apply>>>> => {
-        const [item, ...seen] = await read<Item>([keys.service(serviceId), ...steps.map((step) => keys.intent(uidOf(step)))]);
-        if (!item) return noChange(undefined);
-        const service = toServiceRecord(item as ServiceItem);
-        const items = seen as (IntentItem | undefined)[];
-        // leftovers of a deleted service may be overwritten
-        const elsewhere = items.flatMap((one) => (one && one.service_id !== serviceId ? [keys.service(one.service_id)] : []));
-        const live = new Set((await read<ServiceItem>(elsewhere)).map((one) => one?.service_id));
-        const known = steps.map((step, at) => ({ step, seen: items[at] }));
-        const refusals = known.flatMap(({ step, seen }) => {
-          const isHere = seen?.service_id === serviceId;
-          const isTaken = isHere || (seen !== undefined && live.has(seen.service_id));
-          const refusal = refusalOf(() => {
-            require(step, service, { isTaken, seen: isHere ? seen : undefined });
-            if (step.action !== 'delete') check(step.intent, service);
-          });
-          return refusal ? [underStep(refusal, step)] : [];
-        });
-        const [first, ...others] = refusals;
-        if (first) throw mergeRefusals(first, others);
-        const growth = growthOf(known);
-        const { namespace } = service;
-        const [counted] = await read<Item>(namespaceKeys(namespace));
-        const inNamespace = countInNamespace(namespace, counted, { intents: growth.intents + growth.drafts }, mostPerNamespace);
-        const add = Object.entries(growth).filter(([, more]) => more !== 0) as [string, number][];
-        const isUnchanged = [['=', 'rev', service.rev] as const];
-        const counts: Write =
-          add.length > 0
-            ? { update: keys.service(serviceId), add, when: isUnchanged }
-            : { check: keys.service(serviceId), when: isUnchanged };
-        return {
-          result: (rev) => ({
-            seq: rev,
-            service,
-            intents: steps.map((step) =>
-              step.action === 'delete' ? undefined : toIntentRecord(toIntentItem(step.intent, serviceId, rev)),
-            ),
-          }),
-          changes: known.map(({ step, seen }) => logged(step, seen)),
-          versions: known.flatMap(({ step, seen }) => versionsOf(step, seen)),
-          namespace,
-          writes: (rev) => [counts, ...known.flatMap(({ step, seen }) => writesOf(step, service, seen, rev)), ...inNamespace],
-        };
+      return changeLog.change<Applied | undefined>(by, async (read) => {
+        const reading = await readSteps(read, serviceId, steps);
+        if (!reading) return noChange(undefined);
+        const refusals = reading.steps.flatMap((one) => refusalOf(by, one, reading.service, check) ?? []);
+        if (refusals.length > 0) throw mergeRefusals(refusals);
+        return plan(read, reading.service, reading.steps, mostPerNamespace);
       });
     }
 
-    function require(
-      step: IntentStep,
-      service: ServiceRecord,
-      { isTaken, seen }: { isTaken: boolean; seen: IntentItem | undefined },
-    ): void {
-      requireIntentNamespace(by, service, uidOf(step));
-      if (step.action === 'create') {
-        if (isTaken) throw uidTaken();
-        return;
-      }
-      if (!seen) throw noSuchIntent();
-      if (step.isKnown?.({ intent: toIntentRecord(seen), service }) === false) throw recordChanged();
-    }
-
     /** @returns undefined if there is no such intent, or it has been deleted since it was read */
-    async function applyOne(uid: string, step: IntentStep): ReturnType<typeof apply> {
+    async function applyOne(uid: string, step: IntentStep): Promise<Applied | undefined> {
       const found = await live.find(uid);
       if (!found) return undefined;
       return apply(found.service.service_id, [step]).catch((error: unknown) => {
