@@ -5,7 +5,7 @@ import { adminVerifierFromEnvironment, findAdmin, type VerifyAdmin } from './cor
 import { pageLinks } from './core/http/links.ts';
 import { revalidated } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
-import { listServices } from './core/registry/service-list.ts';
+import { listServices } from './core/registry/lists.ts';
 import { wordsOf } from './core/search/text.ts';
 import { keys } from './core/table/keys.ts';
 import { type Table, tableFromEnvironment } from './core/table/table.ts';

@@ -4,7 +4,7 @@ import { isShared } from '../core/activity/totals.ts';
 import { mayChange } from '../core/admin/admin.ts';
 import { type AdminAction, serveAdmin } from '../core/admin/for-admins.ts';
 import { ok } from '../core/http/response.ts';
-import { findServices } from '../core/registry/service-list.ts';
+import { findServices } from '../core/registry/lists.ts';
 import { type Table, tableFromEnvironment } from '../core/table/table.ts';
 import { type ExecutionStats, openExecutionStats, toRows } from './stats.ts';
 

@@ -1,8 +1,7 @@
 /** A process of {@link ./linearizability.ts}: an admin with a clock of its own, who writes and reads records at random and notes what it is told. */
 
 import { openIntents } from '../../functions/core/registry/intents.ts';
-import { listIntents } from '../../functions/core/registry/lists.ts';
-import { listServices } from '../../functions/core/registry/service-list.ts';
+import { listIntents, listServices } from '../../functions/core/registry/lists.ts';
 import { openServices } from '../../functions/core/registry/services.ts';
 import { ApiError } from '../../functions/core/runtime/api-error.ts';
 import type { TableName } from '../../functions/core/table/keys.ts';
