@@ -1,32 +1,54 @@
+import { executionRequest } from '../schemas/execution.ts';
+import { openStart } from './core/aws/invoke-function.ts';
 import { answerAsBefore } from './core/execution/answer-as-before.ts';
+import type { Around } from './core/execution/around.ts';
 import { attempt } from './core/execution/attempt.ts';
-import { openDeferral } from './core/execution/defer.ts';
+import { type DeferralParts, openDeferral } from './core/execution/defer.ts';
+import { openDeferredCalls } from './core/execution/deferred-call-store.ts';
 import { openExecution } from './core/execution/execution.ts';
+import { type IdempotentCalls, openIdempotentCalls } from './core/execution/idempotent-call-store.ts';
 import { narrow } from './core/execution/narrow.ts';
 import { once } from './core/execution/once.ts';
-import { type ExecutionParts, partsFromEnvironment } from './core/execution/parts.ts';
 import { record } from './core/execution/record.ts';
-import { isDeferred, openResolver } from './core/execution/resolve.ts';
+import { openResolver, type Resolved, type ResolverParts } from './core/execution/resolve.ts';
+import { slowCallsFromEnvironment } from './core/execution/slow-calls.ts';
 import { type Action, serve } from './core/http/serve.ts';
+import { parseWithNulls } from './core/json/json.ts';
+import { openRateLimiter, type RateLimiter } from './core/limit/rate-limiter.ts';
+import { type Authenticate, authenticatorFromEnvironment } from './core/pat/authenticate.ts';
 import { judgingPolicyFromEnvironment } from './core/policy/policy.ts';
+import { openLiveIntents } from './core/registry/live-intents.ts';
+import { type Relay, relayFromEnvironment } from './core/relay/call.ts';
 import { withNearestFromEnvironment } from './core/search/nearest.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
-import { aroundFromEnvironment } from './features.ts';
+import { aroundFromEnvironment, insteadFromEnvironment, observers, signersFromEnvironment } from './features.ts';
+
+export interface Deps extends ResolverParts, DeferralParts {
+  authenticate: Authenticate;
+  calls: IdempotentCalls;
+  intents: ResolverParts['intents'];
+  limits: RateLimiter;
+  relay: Pick<Relay, 'connect'>;
+  around: Around;
+}
 
 /** `POST /api/intents/execute`; `docs/architecture.md` explains each step. */
-export const createAction = (parts: ExecutionParts): Action => {
-  const { authenticate, intents, calls, limits, relay, slowCalls, deferral, around, now = Date.now } = parts;
-  const resolve = openResolver(intents, slowCalls, now);
-  const { defer, requireNotVoid } = openDeferral({ calls, intents, ...deferral });
+export const createAction = (deps: Deps): Action => {
+  const { authenticate, calls, intents, limits, relay, around, now = Date.now } = deps;
+  const resolve = openResolver(deps);
+  const { defer, requireNotVoid } = openDeferral(deps);
   return async (request) => {
     const [body, nowMs] = [request.json(), now()];
     const execution = openExecution(request, await authenticate(request, nowMs), limits, nowMs);
+    const make = (resolved: Resolved) => {
+      const { call, guards } = resolved;
+      const tryOnce = () => around(execution, call, () => attempt(relay, execution, resolved));
+      return narrow(call, defer(execution, resolved) ?? once(calls, call, guards, tryOnce));
+    };
     const run = async () => {
-      const call = await resolve(execution, body).catch((refusal: unknown) => ({ refusal }));
-      if ('refusal' in call) return requireNotVoid(execution, await answerAsBefore({ calls, intents }, execution, body, call.refusal));
-      const make = () => around(execution, call, body, () => attempt(relay, execution, call));
-      const outcome = isDeferred(request, call.rules) ? defer(execution, call, body) : once(calls, call, make);
-      return requireNotVoid(execution, await narrow(call, outcome));
+      const input = parseWithNulls(executionRequest, body);
+      const asBefore = (refusal: unknown) => answerAsBefore({ calls, intents }, execution, input, refusal);
+      return requireNotVoid(execution, await resolve(execution, input).then(make, asBefore));
     };
     return record(execution, run());
   };
@@ -36,6 +58,18 @@ const findPolicy = judgingPolicyFromEnvironment();
 
 const table = tableFromEnvironment();
 
-export const action = createAction(partsFromEnvironment(table, findPolicy, aroundFromEnvironment(table)));
+export const action = createAction({
+  authenticate: authenticatorFromEnvironment(table, findPolicy),
+  intents: openLiveIntents(table),
+  calls: openIdempotentCalls(table),
+  limits: openRateLimiter(table),
+  slowCalls: slowCallsFromEnvironment(table),
+  deferred: openDeferredCalls(table),
+  start: openStart(),
+  relay: relayFromEnvironment({ signers: signersFromEnvironment() }),
+  observers,
+  instead: insteadFromEnvironment(),
+  around: aroundFromEnvironment(table),
+});
 
 export const handler = serve(withNearestFromEnvironment(action, findPolicy));

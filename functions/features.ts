@@ -3,19 +3,38 @@
  * needs them, in `schemas/`, `lib/`, `bin/cli/`, `console/app/`, `registry/` and `test/`; nothing else of `functions/` imports it. `npm run without -- <feature>` shows what remains if it is deleted.
  */
 import { approvalCheckFromEnvironment } from './agents/approval-check.ts';
+import { approvalRequestsFromEnvironment } from './approvals/request.ts';
 import { type Around, nest } from './core/execution/around.ts';
+import type { Observe } from './core/execution/execution.ts';
+import { firstOf, type Instead } from './core/execution/instead.ts';
 import type { IssueCheck } from './core/pat/bind-agent.ts';
 import type { VerifyDomain } from './core/pat/issue.ts';
+import type { CallSigner } from './core/relay/headers.ts';
 import type { SearchEngine } from './core/search/search-engine.ts';
 import type { Table } from './core/table/table.ts';
 import { openSearchFromEnvironment } from './opensearch/engine.ts';
 import { receiptsFromEnvironment } from './receipts/around.ts';
+import { noteTrialVerdict } from './trial/trial-verdict.ts';
 import { directoriesFromEnvironment } from './web-bot-auth/agent-directory.ts';
+import { callSignerFromEnvironment } from './web-bot-auth/signer.ts';
 
 /** Around the attempt of each call, the first outermost. */
 const around: readonly ((table: Table) => Around)[] = [receiptsFromEnvironment];
 
 export const aroundFromEnvironment = (table: Table): Around => nest(...around.map((open) => open(table)));
+
+/** What notes something about each execution. */
+export const observers: readonly Observe[] = [noteTrialVerdict];
+
+/** Instead of an attempt; the first that answers. */
+const instead: readonly (() => Instead)[] = [approvalRequestsFromEnvironment];
+
+export const insteadFromEnvironment = (): Instead => firstOf(...instead.map((open) => open()));
+
+/** What adds header fields to each call. */
+const signers: readonly (() => CallSigner)[] = [callSignerFromEnvironment];
+
+export const signersFromEnvironment = (): CallSigner[] => signers.map((open) => open());
 
 /** Before an agent gets a PAT. */
 const issueChecks: readonly ((table: Table) => IssueCheck)[] = [approvalCheckFromEnvironment];

@@ -10,12 +10,11 @@ import { judgingPolicyFromEnvironment } from './core/policy/policy.ts';
 import { openLiveIntents } from './core/registry/live-intents.ts';
 import { relayFromEnvironment } from './core/relay/call.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
-import { aroundFromEnvironment } from './features.ts';
+import { aroundFromEnvironment, observers, signersFromEnvironment } from './features.ts';
 
 const started = z.object({ execution_id: z.string() });
 
 const table = tableFromEnvironment();
-const now = Date.now;
 
 /** Makes a deferred call. If Lambda runs the function twice, the call is still made once. */
 export function createRun(parts: DeferredRunParts): (event: unknown, remainingMs: () => number) => Promise<void> {
@@ -25,12 +24,16 @@ export function createRun(parts: DeferredRunParts): (event: unknown, remainingMs
 
 const run = createRun({
   deferred: openDeferredCalls(table),
-  resolve: openResolver(openLiveIntents(table), slowCallsFromEnvironment(table, { leaseSeconds: longestRunSeconds }), now),
+  resolve: openResolver({
+    intents: openLiveIntents(table),
+    slowCalls: slowCallsFromEnvironment(table, { leaseSeconds: longestRunSeconds }),
+    observers,
+  }),
   findPolicy: judgingPolicyFromEnvironment(),
   limits: openRateLimiter(table),
-  relay: relayFromEnvironment({ maxDeadlineMs: longestCallSeconds * 1_000 }),
+  relay: relayFromEnvironment({ signers: signersFromEnvironment(), maxDeadlineMs: longestCallSeconds * 1_000 }),
   around: aroundFromEnvironment(table),
-  now,
+  now: Date.now,
 });
 
 export const handler = serveSchedule(run);

@@ -19,4 +19,5 @@ export const executionRequest = z
   })
   .meta({ id: 'ExecutionRequest', description: 'An intent and values for its input parameters.' });
 
-export type ExecutionRequest = z.infer<typeof executionRequest>;
+/** A request to execute an intent. */
+export type ExecutionInput = z.infer<typeof executionRequest>;

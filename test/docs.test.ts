@@ -13,6 +13,7 @@ import { openRedactor } from '../functions/core/relay/redact.ts';
 import { buildRequest } from '../functions/core/relay/request.ts';
 import { readTrace, withinTrace } from '../functions/core/runtime/trace.ts';
 import { openTools } from '../functions/mcp/tools.ts';
+import { openCallSigner } from '../functions/web-bot-auth/signer.ts';
 import { responseHeaders } from '../lib/documents/headers.ts';
 import { endpoints } from '../lib/endpoints.ts';
 import { describeSettings, parseSettings, SettingsError, warnOfRates } from '../lib/settings.ts';
@@ -102,14 +103,14 @@ function refusalOf(status: number): string {
   return 'nothing was refused';
 }
 
-const key = await makeCallKeys().signing();
+const sign = await openCallSigner(makeCallKeys())();
 
 /** Every header of a call whose agent sent an idempotency key. */
 function listHeaders(): string[] {
   const call = callOf('https://service.example/', { agentDomain: 'bot.example', idempotencyKey: 'again' });
   const credential = { headers: {}, query: {} };
   const trace = readTrace(`00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, 'a=1');
-  const headers = withinTrace(trace, () => buildHeaders(call, new URL('https://service.example/'), credential, key));
+  const headers = withinTrace(trace, () => buildHeaders(call, new URL('https://service.example/'), credential, [sign]));
   return Object.keys(headers).map((name) => name.toLowerCase());
 }
 
@@ -238,7 +239,7 @@ const checks: Record<string, ((table: Table) => void) | string> = {
   'step | file | what it does': (table) => {
     namesFiles(table);
     const steps = textOf('functions/execute-intent.ts').matchAll(
-      /\b(\w+)\((?:request, nowMs|execution|relay|calls,|call,|\{ calls, intents \},)/g,
+      /\b(\w+)\((?:request, nowMs|execution\b|relay|calls,|call,|\{ calls, intents \},)/g,
     );
     expect(new Set(firstCells(table).flatMap(codeIn))).toEqual(new Set([...steps].map(([, step]) => step)));
   },

@@ -59,16 +59,7 @@ const featureOf = (file: string): string | undefined =>
 /** Ties to features that no socket has replaced yet. This list only ever gets shorter. */
 const uncut: readonly string[] = [
   'bin/construct.ts > lib/documents/prepared-files.ts',
-  'functions/core/activity/history.ts > functions/usage/usage.ts',
-  'functions/core/activity/totals.ts > schemas/usage/stats.ts',
-  'functions/core/execution/once.ts > functions/trial/replay-meter.ts',
-  'functions/core/execution/parts.ts > functions/approvals/announce.ts',
-  'functions/core/execution/resolve.ts > functions/trial/replay-meter.ts',
-  'functions/core/execution/resolve.ts > functions/trial/trial-verdict.ts',
   'functions/core/policy/policy.ts > functions/core/policy/trial.ts',
-  'functions/core/relay/call.ts > functions/web-bot-auth/call-keys.ts',
-  'functions/core/relay/headers.ts > functions/web-bot-auth/call-keys.ts',
-  'functions/core/relay/headers.ts > functions/web-bot-auth/signature.ts',
   'lib/api-definition.ts > lib/documents/request-headers.ts',
   'lib/endpoints.ts > lib/agents/endpoints.ts',
   'lib/endpoints.ts > lib/sign-in/endpoints.ts',

@@ -2,13 +2,14 @@ import type { Approval, Decided } from '../../schemas/deferred.ts';
 import type { Admin } from '../core/admin/admin.ts';
 import { mayChange, nameOf } from '../core/admin/admin.ts';
 import { listQueue, mayBeOf } from '../core/execution/call-queue.ts';
-import { digestOfApproval, longestStartMs, shownOf } from '../core/execution/defer.ts';
+import { longestStartMs } from '../core/execution/defer.ts';
 import { type DeferredCall, moveCall, openDeferredCalls } from '../core/execution/deferred-call-store.ts';
 import { type ChangeLog, openChangeLog } from '../core/registry/change-log.ts';
 import { ApiError } from '../core/runtime/api-error.ts';
 import { batchesOf } from '../core/runtime/batches.ts';
 import { keys } from '../core/table/keys.ts';
 import type { Table } from '../core/table/table.ts';
+import { digestOfApproval, shownOf } from './request.ts';
 
 /** A deferred call that a person has to approve. */
 export interface CallToApprove extends DeferredCall {

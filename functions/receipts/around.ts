@@ -9,7 +9,6 @@ import { isOutcome } from '../core/execution/once.ts';
 import type { Outcome } from '../core/execution/outcome.ts';
 import type { ResolvedCall } from '../core/execution/resolve.ts';
 import { describeError } from '../core/http/response.ts';
-import type { JsonValue } from '../core/json/json.ts';
 import { ApiError } from '../core/runtime/api-error.ts';
 import { readEnvironment } from '../core/runtime/environment.ts';
 import { newReceiptItem, toEntry } from './entries.ts';
@@ -36,20 +35,20 @@ export interface EvidenceParts {
  * Issues a receipt for each call that the upstream may have acted on, if the setting covers the call.
  */
 export function openEvidence({ signer, coversAll, protocol, now }: EvidenceParts): Around {
-  return async (execution, call, body, attempt) => {
+  return async (execution, call, attempt) => {
     if (!call.keyed && !coversAll) return attempt();
     await signer.prepare();
     const attempted = await attempt();
     const { mayHaveActed, result } = attempted;
     if (!mayHaveActed || !isOutcome(result)) return attempted;
-    const { headers, claims } = describe(execution, call, body, result);
+    const { headers, claims } = describe(execution, call, result);
     const receipt = signer.sign(claims);
     const headersAdded = { ...attempted.added?.headers, [receiptName]: receipt, ...headers };
     const writes = [{ put: newReceiptItem(toEntry(claims.execution_id, receipt)) }, ...(attempted.added?.writes ?? [])];
     return { ...attempted, added: { headers: headersAdded, writes } };
   };
 
-  function describe({ request, caller, holder, logLine }: Execution, call: ResolvedCall, body: JsonValue, result: Outcome) {
+  function describe({ request, caller, holder, logLine }: Execution, call: ResolvedCall, result: Outcome) {
     const salts = [randomBytes(16), randomBytes(16)] as const;
     const claims = {
       iss: request.baseUrl,
@@ -58,7 +57,7 @@ export function openEvidence({ signer, coversAll, protocol, now }: EvidenceParts
       agent_thumbprint: holder.principal,
       policy_digest: caller.policy.digest,
       intent_digest: digestIntent(call.intent),
-      parameters_digest: digestSalted(salts[0], canonicalText((body as { parameters: unknown }).parameters)),
+      parameters_digest: digestSalted(salts[0], canonicalText(call.input.parameters)),
       answer_digest: digestSalted(salts[1], answerText(request, call, result)),
       outcome: result instanceof ApiError ? result.code : 'OK',
     };
@@ -75,7 +74,7 @@ export function openEvidence({ signer, coversAll, protocol, now }: EvidenceParts
 
 export function receiptsFromEnvironment(): Around {
   const { receipts, receiptKey } = readReceiptEnvironment([], ['receipts', 'receiptKey']);
-  if (!receipts || !receiptKey) return (_execution, _call, _body, attempt) => attempt();
+  if (!receipts || !receiptKey) return (_execution, _call, attempt) => attempt();
   const { protocol } = readEnvironment(['protocol']);
   const signer = openReceiptSigner(openEvidenceKey(openKms(), receiptKey), Date.now);
   return openEvidence({ signer, coversAll: receipts === 'all', protocol, now: Date.now });

@@ -1,6 +1,6 @@
-import { isDelivery, readExecuted } from '../core/activity/executed-lines.ts';
 import { serveSchedule } from '../core/http/serve.ts';
 import { tableFromEnvironment } from '../core/table/table.ts';
+import { isDelivery, readExecuted } from './executed-lines.ts';
 import { openUsage, type Usage } from './usage.ts';
 
 export interface Deps {

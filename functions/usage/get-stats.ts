@@ -1,12 +1,12 @@
 import { foldName } from '../../schemas/text.ts';
 import { statsQuery } from '../../schemas/usage/stats.ts';
-import { isShared } from '../core/activity/totals.ts';
 import { mayChange } from '../core/admin/admin.ts';
 import { type AdminAction, serveAdmin } from '../core/admin/for-admins.ts';
 import { ok } from '../core/http/response.ts';
 import { findServices } from '../core/registry/lists.ts';
 import { type Table, tableFromEnvironment } from '../core/table/table.ts';
 import { type ExecutionStats, openExecutionStats, toRows } from './stats.ts';
+import { isShared } from './totals.ts';
 
 const maxRows = 200;
 

@@ -1,9 +1,10 @@
 import { errorTable } from '../../schemas/errors.ts';
 import { latencyLimits, type StatsDimension, type StatsNumbers, type StatsPeriod } from '../../schemas/usage/stats.ts';
-import { addUp, type Counted, type Level, levels, slotOf, type Totals } from '../core/activity/totals.ts';
-import { type Key, keys } from '../core/table/keys.ts';
+import type { Key } from '../core/table/keys.ts';
 import { readPartitions } from '../core/table/pages.ts';
 import type { Table } from '../core/table/table.ts';
+import { usageKeys } from './records.ts';
+import { addUp, type Counted, type Level, levels, slotOf, type Totals } from './totals.ts';
 
 type Slot = Counted & { slot: number };
 
@@ -23,7 +24,7 @@ export function openExecutionStats(table: Table, now: () => number = Date.now) {
     const whole = new Set(slots.filter((slot) => !changed[level].has(slot)));
     const items = await readPartitions<Totals & { slot: number }>(
       table,
-      [...whole].map((slot) => keys.stats(level, dimension, slot, '').pk),
+      [...whole].map((slot) => usageKeys.stats(level, dimension, slot, '').pk),
     );
     const found: Slot[] = items.filter(({ slot }) => whole.has(slot));
     const below = level === 'day' ? 'hour' : 'minute';
@@ -41,7 +42,7 @@ export function openExecutionStats(table: Table, now: () => number = Date.now) {
       const fromMs = (Math.floor(now() / slotMs) - count + 1) * slotMs;
       const partMs = levels[level].slotMs;
       const slots = Array.from({ length: (count * slotMs) / partMs }, (_, at) => fromMs + at * partMs);
-      const marks = await readPartitions<Key & Slot>(table, [keys.changedSlot('hour', 0).pk]);
+      const marks = await readPartitions<Key & Slot>(table, [usageKeys.changedSlot('hour', 0).pk]);
       const hours = marks.filter(({ sk }) => sk.startsWith('hour')).map(({ slot }) => slot);
       const days = marks.map(({ slot }) => slotOf('day', slot));
       const found = await readSlots(level, dimension, slots, { minute: new Set(), hour: new Set(hours), day: new Set(days) });

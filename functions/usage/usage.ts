@@ -1,37 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import { recordedDays } from '../../schemas/executions.ts';
 import type { StatsDimension } from '../../schemas/usage/stats.ts';
-import type { Executed } from '../core/activity/executed-lines.ts';
-import {
-  type Counted,
-  countOne,
-  dimensionNames,
-  isShared,
-  type Level,
-  levels,
-  openSums,
-  slotOf,
-  type Totals,
-} from '../core/activity/totals.ts';
+import { type Executed, openHistory, shardOf, shards } from '../core/activity/history.ts';
 import { runInBatches } from '../core/runtime/batches.ts';
 import { log } from '../core/runtime/log.ts';
 import { type Key, keys } from '../core/table/keys.ts';
 import { beginRun, type Run, RunOvertaken } from '../core/table/leases.ts';
-import { pagesOf, readPartitions, writeMany } from '../core/table/pages.ts';
+import { pagesOf, readPartitions } from '../core/table/pages.ts';
 import type { Item, Table } from '../core/table/table.ts';
+import { usageKeys } from './records.ts';
+import { type Counted, countOne, dimensionNames, isShared, type Level, levels, openSums, slotOf, type Totals } from './totals.ts';
 
 /** Marks the totals of a slot as out of date. */
 type Mark = Key & Item & { slot: number; version: string };
 
 const parallelWrites = 25;
-
-/** Partitions per hour: a single one would be too slow for a busy gate. */
-export const shards = [0, 1, 2, 3, 4, 5, 6, 7] as const;
-
-/** How long executions are kept, in milliseconds. */
-export const keptMs = recordedDays * 24 * 3_600_000;
-
-const shardOf = ({ execution_id }: Executed): number => (execution_id.codePointAt(execution_id.length - 1) ?? 0) % shards.length;
 
 /** Time reserved for the totals of a minute, in milliseconds. */
 const totalsMs = 30_000;
@@ -57,6 +39,7 @@ const pageSize = 1_000;
  * No total is ever incremented, so that every step can be repeated. A slot only gains executions: totals with fewer are older and replace nothing.
  */
 export function openUsage(table: Table, now: () => number = Date.now) {
+  const history = openHistory(table);
   const forEach = <T>(all: readonly T[], write: (one: T) => Promise<unknown>): Promise<void> => runInBatches(all, parallelWrites, write);
   /** The items of one slot of a partition: their keys begin with the key of an item without an id. */
   const pagesOfSlot = <T extends Item>({ pk, sk }: Key) => pagesOf<T>(table, pk, { range: ['begins', sk], limit: pageSize });
@@ -65,7 +48,7 @@ export function openUsage(table: Table, now: () => number = Date.now) {
   const markedMinutes = () =>
     readPartitions<Mark>(
       table,
-      shards.map((shard) => keys.changedMinute(shard, 0).pk),
+      shards.map((shard) => usageKeys.changedMinute(shard, 0).pk),
     );
 
   /**
@@ -84,7 +67,7 @@ export function openUsage(table: Table, now: () => number = Date.now) {
     const expires_at = Math.ceil((slot + levels[level].retentionMs) / 1_000);
     const tables = await Promise.all(
       names.map(async (dimension) => {
-        const present = (await Array.fromAsync(pagesOfSlot<Totals>(keys.stats(level, dimension, slot, '')))).flat();
+        const present = (await Array.fromAsync(pagesOfSlot<Totals>(usageKeys.stats(level, dimension, slot, '')))).flat();
         const executionsAt = new Map(present.map((item) => [item.sk, item.executions]));
         return { dimension, executionsAt, sums: openSums(dimension, present) };
       }),
@@ -106,7 +89,7 @@ export function openUsage(table: Table, now: () => number = Date.now) {
     if (isGoingOn && tables.some(({ sums }) => sums.isCrowded())) return undefined;
     for (const { dimension, executionsAt, sums } of tables) {
       await run.save({});
-      const totals = sums.totals().map(({ id, ...sum }) => ({ ...keys.stats(level, dimension, slot, id), ...sum, slot, expires_at }));
+      const totals = sums.totals().map(({ id, ...sum }) => ({ ...usageKeys.stats(level, dimension, slot, id), ...sum, slot, expires_at }));
       const put = async (item: Totals): Promise<void> => {
         await run.renew();
         await table.put(item, { when: [['any', ['absent', 'pk'], ['<', 'executions', item.executions]]] });
@@ -126,32 +109,27 @@ export function openUsage(table: Table, now: () => number = Date.now) {
   /** Slots that are not over yet are summed from the level below on every read. */
   async function rollUpSlots(level: 'hour' | 'day', turn: Turn): Promise<void> {
     const { slotMs, below } = levels[level];
-    const marks = await readPartitions<Mark>(table, [keys.changedSlot(level, 0).pk]);
+    const marks = await readPartitions<Mark>(table, [usageKeys.changedSlot(level, 0).pk]);
     for (const one of marks.filter(({ slot }) => slot + slotMs <= now())) {
       for (const dimension of dimensionNames) {
-        const parts = pagesOf<Totals>(table, keys.stats(below, dimension, one.slot, '').pk);
+        const parts = pagesOf<Totals>(table, usageKeys.stats(below, dimension, one.slot, '').pk);
         if ((await total(level, one.slot, [dimension], [parts], turn)) === undefined) return;
       }
-      if (level === 'hour') await mark(keys.changedSlot('day', slotOf('day', one.slot)), slotOf('day', one.slot));
+      if (level === 'hour') await mark(usageKeys.changedSlot('day', slotOf('day', one.slot)), slotOf('day', one.slot));
       await unmark(one);
     }
   }
 
   return {
     keep: async (executed: readonly Executed[]): Promise<void> => {
-      const items = executed.map((one) => {
-        const minute = slotOf('minute', one.at);
-        return { ...keys.executed(minute, shardOf(one), one.execution_id), ...one, expires_at: Math.ceil((minute + keptMs) / 1_000) };
-      });
-      const distinct = [...new Map(items.map((put) => [put.sk, { put }])).values()];
-      await writeMany(table, distinct, parallelWrites);
+      await history.keep(executed);
       const minutes = [...Map.groupBy(executed, ({ at }) => slotOf('minute', at))];
-      await forEach(minutes, ([minute, [first]]) => mark(keys.changedMinute(first ? shardOf(first) : 0, minute), minute));
+      await forEach(minutes, ([minute, [first]]) => mark(usageKeys.changedMinute(first ? shardOf(first) : 0, minute), minute));
     },
 
     /** Does one run, and logs how far it came. Does nothing else if another run is at work. */
     rollUp: async (remainingMs: () => number): Promise<void> => {
-      const run = await beginRun(table, keys.countingRun(), leaseMs, now);
+      const run = await beginRun(table, usageKeys.countingRun(), leaseMs, now);
       const minutes = Map.groupBy(await markedMinutes(), ({ slot }) => slot);
       let executions = 0;
       try {
@@ -168,7 +146,7 @@ export function openUsage(table: Table, now: () => number = Date.now) {
           if (counted === undefined && turn.isOver()) return;
           if (counted === undefined) continue;
           executions += counted;
-          await mark(keys.changedSlot('hour', slotOf('hour', minute)), slotOf('hour', minute));
+          await mark(usageKeys.changedSlot('hour', slotOf('hour', minute)), slotOf('hour', minute));
           await forEach(minutes.get(minute) ?? [], unmark);
           minutes.delete(minute);
         }

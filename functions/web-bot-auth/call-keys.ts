@@ -1,8 +1,8 @@
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { canonicalDigest } from '../../schemas/canonical.ts';
 import { type Kms, openKms, reachKeys } from '../core/aws/kms.ts';
-import { readEnvironment } from '../core/runtime/environment.ts';
 import { keepSuccess } from '../core/runtime/keep-success.ts';
+import { readSignatureEnvironment } from './environment.ts';
 
 /** An Ed25519 key that signs calls. */
 export interface CallKey {
@@ -66,4 +66,4 @@ export function openCallKeys(kms: Pick<Kms, 'generateMac'>, keyId: string, now: 
 
 export type CallKeys = ReturnType<typeof openCallKeys>;
 
-export const callKeysFromEnvironment = (): CallKeys => openCallKeys(openKms(), readEnvironment(['callKey']).callKey);
+export const callKeysFromEnvironment = (): CallKeys => openCallKeys(openKms(), readSignatureEnvironment(['callKey']).callKey);

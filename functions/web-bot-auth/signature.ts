@@ -1,4 +1,5 @@
 import { hash, randomBytes, sign } from 'node:crypto';
+import type { OutgoingCall } from '../core/relay/headers.ts';
 import type { CallKey } from './call-keys.ts';
 
 /** Tolerated clock skew of verifiers, in seconds: backdates `created` and extends `expires`. */
@@ -39,21 +40,11 @@ function signComponents({ values, tag, nowMs }: Components, { key, keyid }: Call
   return { input, signature: `:${sign(undefined, Buffer.from(base), key).toString('base64')}:` };
 }
 
-export interface SignedCall {
-  method: string;
-  url: URL;
-  body?: string | Buffer | undefined;
-  /** the header fields of the call, by lower-case name */
-  fields: Record<string, string>;
-  /** the address of this gate, which publishes the keys below it */
-  baseUrl: string;
-}
-
 /**
  * The header fields that authenticate a call: an HTTP Message Signature (RFC 9421) in the profile of Web Bot Auth
- * (draft-ietf-webbotauth-httpsig-protocol), and the body digest that it covers (RFC 9530).
+ * (draft-ietf-webbotauth-httpsig-protocol), and the body digest that it covers (RFC 9530). Verifiers find the keys below the gate's address.
  */
-export function signCall({ method, url, body, fields, baseUrl }: SignedCall, key: CallKey, nowMs = Date.now()): Record<string, string> {
+export function signCall({ method, url, body, fields, baseUrl }: OutgoingCall, key: CallKey, nowMs = Date.now()): Record<string, string> {
   const digest = body === undefined ? {} : { 'content-digest': `sha-256=:${hash('sha256', body, 'base64')}:` };
   // the member of the dictionary has the label of the signature that covers it
   const agent = `"${baseUrl}"`;

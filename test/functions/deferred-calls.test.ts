@@ -1,25 +1,18 @@
-import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { Action } from '../../functions/core/http/serve.ts';
-import { openPolicy } from '../../functions/core/policy/policy.ts';
 import { CallFailed } from '../../functions/core/relay/call-failure.ts';
 import { unavailable } from '../../functions/core/runtime/api-error.ts';
-import { approval, executionState, pendingExecution } from '../../schemas/deferred.ts';
 import { answerFrom } from '../support/actions.ts';
-import { signProof, type TestAgent } from '../support/agents.ts';
 import { openLocalRelay } from '../support/call-upstream.ts';
 import { captureLog } from '../support/capture-log.ts';
-import { admin, openDeferredParts, approvalTemplate as template } from '../support/deferred.ts';
+import { openDeferredParts, approvalTemplate as template } from '../support/deferred.ts';
 import { startExecuting } from '../support/executing.ts';
-import { type Agent, baseUrl, execute, newAgent, obtainPat } from '../support/gate.ts';
-import { type Answer, invoke, nextQuery, refusalOf } from '../support/invoke.ts';
-import { openMcp, toolEndpoints } from '../support/mcp/mcp.ts';
+import { execute, newAgent, obtainPat } from '../support/gate.ts';
+import { type Answer, refusalOf } from '../support/invoke.ts';
 import { intentOf } from '../support/records.ts';
-import { refusals } from '../support/registry.ts';
 
 let steps: Action;
 let worker: (executionId: string) => Promise<void>;
-let agent: Agent;
 let pat: string;
 let answer: { status: number; body: string; headers?: Record<string, string> };
 let number = 0;
@@ -44,13 +37,11 @@ beforeEach(async () => {
   key = `key-${number}`;
   steps = gate.openExecute({ template: template() });
   worker = parts.openWorker({ policy: template() });
-  agent = await newAgent();
-  pat = await obtainPat(gate, agent, template());
+  pat = await obtainPat(gate, await newAgent(), template());
   answer = { status: 200, body: '{"name":"France"}' };
   delayMs = 0;
   upstream.seen.length = 0;
   gate.started.length = 0;
-  gate.announced.length = 0;
   await gate.intents.create(serviceId, intentOf(uid(), { endpoint: endpointAt() }));
 });
 
@@ -58,153 +49,20 @@ const ask = (code = 'FR', headers: Record<string, string> = {}, token = pat) =>
   execute(steps, token, uid(), { code }, { 'Idempotency-Key': key, ...headers });
 const idOf = ({ body }: Answer): string => String(body.execution).split('/').at(-1) ?? '';
 const read = (id: string, token = pat, now = Date.now) => parts.read(id, token, { now });
-const decide = (id: string, digest: string | undefined, body?: object, by = admin) =>
-  parts.decide(id, digest === undefined ? undefined : `"${digest}"`, body, by);
-/** The waiting approval of this test's agent. */
-async function shown() {
-  for (let query: Record<string, string> | undefined = {}; query; ) {
-    const page: Answer = await parts.list(admin, query);
-    const found = page.body.approvals.find((one: { agent_id: string }) => one.agent_id === agent.agentId);
-    if (found) return approval.parse(found);
-    query = nextQuery(page);
-  }
-  throw new Error('the call is not waiting');
-}
-async function approve(id: string) {
-  const { digest } = await shown();
-  expect(await decide(id, digest)).toMatchObject({ status: 200, body: { id, decision: 'approve', decided_by: 'ann' } });
-}
 
-describe('a call that a person has to approve', () => {
-  test('waits, is shown with all its arguments, is made once when approved, and returns its outcome', async () => {
-    const asked = await ask();
-    expect(asked).toMatchObject({ status: 202, body: { status: 'waiting', execution: `${baseUrl}/api/executions/${idOf(asked)}` } });
-    expect(pendingExecution.safeParse(asked.body).error).toBeUndefined();
-    expect(asked.headers).toMatchObject({ Location: asked.body.execution, 'Execution-Id': idOf(asked), 'Retry-After': '2' });
-    const id = idOf(asked);
-    expect([gate.started, gate.announced]).toEqual([[], [id]]);
-    expect(await shown()).toMatchObject({
-      id,
-      agent_id: agent.agentId,
-      intent_uid: uid(),
-      parameters: { code: 'FR' },
-      rules: [expect.stringMatching(/^You may execute .* if parameter code is "FR", once a person has approved the call\.$/)],
-      prices: [],
-    });
-    expect((await read(id)).body).toEqual(asked.body);
-    expect(await ask()).toMatchObject({ status: 202, body: asked.body });
-    await worker(id);
-    expect(upstream.seen).toEqual([]);
-
-    await approve(id);
-    expect(gate.started).toEqual([id]);
-    expect((await read(id)).body).toMatchObject({ status: 'working' });
-    await Promise.all([worker(id), worker(id), worker(id)]);
-    await worker(id);
-    expect(upstream.seen).toHaveLength(1);
-    const { body } = await read(id);
-    expect(body).toEqual({ status: 'done', execution: asked.body.execution, outcome: { status: 200, body: { name: 'France' } } });
-    expect(executionState.safeParse(body).error).toBeUndefined();
-    expect(await ask()).toMatchObject({ status: 200, body: { name: 'France' }, headers: { 'Idempotent-Replayed': 'true' } });
-    expect(upstream.seen).toHaveLength(1);
-  });
-
-  test('keeps the head of its answer, and when to try again after a refusal', async () => {
-    answer = { status: 201, body: '{"name":"France"}', headers: { Location: '/refunds/7', Link: '</refunds?page=2>; rel="next"' } };
-    const id = idOf(await ask());
-    await approve(id);
-    await worker(id);
-    const head = { 'Upstream-Status': '201', 'Upstream-Location': '/refunds/7', 'Upstream-Link': '</refunds?page=2>; rel="next"' };
-    for (const { status, headers } of [await read(id), await ask()])
-      expect([status, headers]).toEqual([200, expect.objectContaining(head)]);
-
-    key = `${key}-refused`;
-    answer = { status: 403, body: '{"message":"archived"}', headers: { 'Retry-After': '120' } };
-    const refused = idOf(await ask());
-    await approve(refused);
-    await worker(refused);
-    const details = { upstream_status: 403, upstream_body: { message: 'archived' }, retry_after_seconds: 120 };
-    const outcome = { status: 502, body: { error: { details } } };
-    expect(await read(refused)).toMatchObject({ body: { status: 'done', outcome } });
-    expect(await ask()).toMatchObject({ ...outcome, headers: { 'Retry-After': '120' } });
-  });
-
-  test('may have the largest arguments of a request together with the largest stored answer', async () => {
-    const noise = randomBytes(190_000).toString('base64');
-    const input_parameters = ['code', 'noise'].map((name) => ({ name, type: 'string' as const, required: true }));
-    const endpoint = endpointAt();
-    await gate.intents.replace(uid(), intentOf(uid(), { endpoint, input_parameters }), () => true);
-    answer = { status: 200, body: JSON.stringify({ name: randomBytes(150_000).toString('base64') }) };
-    const id = idOf(await execute(steps, pat, uid(), { code: 'FR', noise }, { 'Idempotency-Key': key }));
-    expect((await shown()).parameters).toEqual({ code: 'FR', noise });
-    await approve(id);
-    await worker(id);
-    expect((await read(id)).body).toMatchObject({ status: 'done', outcome: { status: 200 } });
-    answer = { status: 200, body: JSON.stringify({ name: randomBytes(290_000).toString('base64') }) };
-    const other = idOf(await execute(steps, pat, uid(), { code: 'DE', noise }, { 'Idempotency-Key': `${key}-2`, Prefer: 'respond-async' }));
-    await worker(other);
-    expect((await read(other)).body).toMatchObject({
-      status: 'done',
-      outcome: { status: 409, body: { error: { details: { reason: 'not_stored', outcome: 'executed' } } } },
-    });
-  });
-
-  test('needs an idempotency key', async () => {
-    expect(refusalOf(await execute(steps, pat, uid(), { code: 'FR' }))).toEqual({
-      ...refusals.invalid(['', 'the header Idempotency-Key is required']),
-      message: expect.stringMatching(/^This call is not made immediately: .* Send it with an Idempotency-Key, /),
-    });
-  });
-
-  test('is counted when it is made, not while it waits', async () => {
-    const id = idOf(await ask());
-    expect((await ask('DE', { 'Idempotency-Key': `${key}-2` })).headers.RateLimit).toMatch(/r=59/);
-    await approve(id);
-    await worker(id);
-    expect((await ask('DE', { 'Idempotency-Key': `${key}-3` })).headers.RateLimit).toMatch(/r=57/);
-  });
-
-  test('is refused if a limit is used up when it is made, keeps its approval, and is queued again by a request under its key', async () => {
-    steps = gate.openExecute({ template: template({ rate: 1 }) });
-    pat = await obtainPat(gate, agent, template({ rate: 1 }));
-    worker = parts.openWorker({ policy: template({ rate: 1 }) });
-    const id = idOf(await ask());
-    expect(await ask('DE', { 'Idempotency-Key': `${key}-2` })).toMatchObject({ status: 200 });
-    const { digest } = await parts.shown(id);
-    const policy = template({ rate: 1 });
-    expect(await parts.decide(id, `"${digest}"`, undefined, admin, { policy })).toMatchObject({ status: 200 });
-    upstream.seen.length = 0;
-    await worker(id);
-    expect(upstream.seen).toEqual([]);
-    expect((await read(id)).status).toBe(403); // a PAT of this policy, asked of the gate with the other one
-    steps = gate.openExecute({ template: template() });
-    pat = await obtainPat(gate, agent, template());
-    expect((await read(id)).body).toMatchObject({
-      status: 'done',
-      outcome: { status: 429, body: { error: { code: 'TOO_MANY_REQUESTS' } } },
-    });
-    const again = await ask();
-    expect(again).toMatchObject({ status: 202, body: { status: 'working' } });
-    expect([idOf(again), gate.started.at(-1)]).toEqual([id, id]);
-  });
-});
-
-test('a decision needs a digest and a waiting call', async () => {
-  const id = idOf(await ask());
-  const { digest } = await shown();
-  const unquoted = refusals.invalid(['', 'the header If-Match must be the digest of the approval, in quotation marks']);
-  expect(refusalOf(await decide(id, undefined))).toEqual(unquoted);
-  expect(refusalOf(await decide('01J00000000000000000000000', digest))).toMatchObject({
-    status: 404,
-    message: 'No call with this id has waited for approval in the last 24 hours. List the waiting calls.',
-  });
-  expect((await read(id)).body).toMatchObject({ status: 'waiting' });
-});
-
-test('only admins of its namespace see a call', async () => {
-  await ask();
-  expect((await parts.list({ ...admin, namespaces: ['other.example'] })).body).toEqual({ approvals: [] });
-  expect((await parts.list({ ...admin, namespaces: ['pay.example'] })).body.approvals).not.toEqual([]);
+test.each([{}, { Prefer: 'respond-async' }])('a call that needs approval is refused if no feature obtains it, with %j', async (headers) => {
+  const { status, body } = await ask('FR', headers);
+  expect([status, body.error]).toEqual([
+    403,
+    expect.objectContaining({
+      code: 'FORBIDDEN',
+      message:
+        "The usage policy requires a person's approval for this call, which this gate cannot obtain. Nothing was sent; ask its operators to change the policy.",
+      details: expect.objectContaining({ reason: 'approval_unavailable', outcome: 'not_sent' }),
+    }),
+  ]);
+  expect([upstream.seen, gate.started]).toEqual([[], []]);
+  expect(await ask('DE', headers)).toMatchObject({ status: 'Prefer' in headers ? 202 : 200 });
 });
 
 test('a holder may have 20 calls in the background; each frees its slot when it ends', async () => {
@@ -224,7 +82,6 @@ test('a holder may have 20 calls in the background; each frees its slot when it 
   expect(refusalOf(await later('another'))).toEqual(refused);
   // a request under the key of a running call returns its state, even if the queue is full
   expect(await later(1)).toMatchObject({ status: 202, body: { status: 'working' } });
-  expect(await ask()).toMatchObject({ status: 202, body: { status: 'waiting' } });
 });
 
 describe('Prefer: respond-async', () => {
@@ -301,28 +158,4 @@ describe('Prefer: respond-async', () => {
     await read(id, pat, () => Date.now() + 6_000);
     expect(gate.started).toEqual([id]);
   });
-});
-
-test('over MCP, one proof of possession is good for one request only', async () => {
-  const endpoints = { ...toolEndpoints(gate), executeIntent: steps, getExecution: parts.openGetExecution() };
-  const mcp = openMcp(gate, { endpoints, findPolicy: openPolicy(template()) });
-  const prover = { ...agent, jwk: JSON.parse(agent.publicJwk), algorithms: ['ES256'] } as unknown as TestAgent;
-  const prove = () => signProof(prover, { url: `${baseUrl}/mcp`, token: pat });
-  const send = async (method: string, params: object, DPoP: string) => {
-    const headers = { Authorization: `DPoP ${pat}`, DPoP };
-    return (await invoke(mcp, 'POST /mcp', { headers, body: { jsonrpc: '2.0', id: 1, method, params } })).body;
-  };
-  const call = { name: 'execute_intent', arguments: { intent_uid: uid(), parameters: { code: 'FR' }, idempotency_key: key } };
-  const first = await prove();
-  expect((await send('tools/call', call, first)).result.structuredContent).toMatchObject({ status: 'waiting' });
-  const { task } = (await send('tools/call', { ...call, task: {} }, await prove())).result;
-  const id = task.taskId;
-  const replayed = (await send('tasks/get', { taskId: id }, first)).error;
-  expect(replayed.data.error).toMatchObject({ code: 'UNAUTHORIZED', message: expect.stringContaining('has been used before') });
-  expect((await send('tasks/get', { taskId: id }, await prove())).result).toMatchObject({ taskId: id, status: 'working' });
-  expect(await decide(id, (await parts.shown(id)).digest)).toMatchObject({ status: 200 });
-  await worker(id);
-  for (const [method, params] of [['tools/call', call] as const, ['tasks/result', { taskId: id }] as const])
-    expect((await send(method, params, await prove())).result).toMatchObject({ structuredContent: { name: 'France' } });
-  expect(upstream.seen).toHaveLength(1);
 });

@@ -1,9 +1,8 @@
 import { afterAll, expect, test } from '@jest/globals';
-import type { Executed } from '../../functions/core/activity/executed-lines.ts';
+import type { Executed } from '../../functions/core/activity/history.ts';
 import { openHistory } from '../../functions/core/activity/history.ts';
 import { newUlid } from '../../functions/core/runtime/ulid.ts';
 import { createAction } from '../../functions/list-executions.ts';
-import { openUsage } from '../../functions/usage/usage.ts';
 import { executionPage } from '../../schemas/executions.ts';
 import { type Answer, byAdmin, invoke, nextQuery, refusalOf } from '../support/invoke.ts';
 import { refusals, startRegistry } from '../support/registry.ts';
@@ -33,7 +32,7 @@ test('every execution of a period is on exactly one page, whatever the page size
       trial: { policy: 'p', counts: ['/permission/0'] },
     }),
   );
-  await openUsage(table, () => nowMs).keep(executed);
+  await openHistory(table).keep(executed);
   const expected = executed
     .filter(({ at }) => at >= Date.parse(from) && at < nowMs)
     .map(({ at, ...line }) => ({ ...line, started_at: new Date(at).toISOString() }));

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { type Key, keys, partitions, type RecordKind, tableOf } from '../../functions/core/table/keys.ts';
+import { usageKeys } from '../../functions/usage/records.ts';
 import { features } from '../../lib/features.ts';
 import { renderPermissions } from '../../lib/permissions-table.ts';
 
@@ -29,7 +30,7 @@ test('the partitions are those of the keys', () => {
     snapshot: keys.snapshot(),
     jti: keys.jti('1', '2'),
     slowCalls: keys.slowCalls('1', '2'),
-    stats: keys.stats('day', 'service', 0, '1'),
+    stats: usageKeys.stats('day', 'service', 0, '1'),
     usage: keys.executed(0, 0, '1'),
     session: keys.session('1'),
     consent: keys.consent('1', '2'),

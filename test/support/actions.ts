@@ -2,6 +2,7 @@ import { openUsedJtis } from '../../functions/core/activity/used-jti.ts';
 import { nest } from '../../functions/core/execution/around.ts';
 import { openDeferredCalls } from '../../functions/core/execution/deferred-call-store.ts';
 import { openIdempotentCalls } from '../../functions/core/execution/idempotent-call-store.ts';
+import { firstOf } from '../../functions/core/execution/instead.ts';
 import { openSlowCalls } from '../../functions/core/execution/slow-calls.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
@@ -19,7 +20,7 @@ import { createAction as createExecuteIntent } from '../../functions/execute-int
 import { createAction as createIssuePat, type Deps as IssueDeps } from '../../functions/issue-pat.ts';
 
 type Keys = IssueDeps['signingKeys'];
-type ExecuteDeps = Parameters<typeof createExecuteIntent>[0];
+export type ExecuteDeps = Parameters<typeof createExecuteIntent>[0];
 
 /** What verifies PATs of a policy. */
 export const openAuthenticate = (table: Table, signingKeys: Keys, template: PolicyTemplate) =>
@@ -34,21 +35,23 @@ export const openAuthenticate = (table: Table, signingKeys: Keys, template: Poli
 export const openExecuteOver = (
   table: Table,
   {
-    deferral,
     now = Date.now,
     around = nest(),
+    instead = firstOf(),
+    start = async () => {},
     ...given
-  }: Pick<ExecuteDeps, 'authenticate' | 'relay'> &
-    Partial<Pick<ExecuteDeps, 'around' | 'now'>> & { deferral?: Pick<ExecuteDeps['deferral'], 'start' | 'announce'> },
+  }: Pick<ExecuteDeps, 'authenticate' | 'relay'> & Partial<Pick<ExecuteDeps, 'around' | 'instead' | 'observers' | 'start' | 'now'>>,
 ): Action =>
   createExecuteIntent({
     intents: openIntents(table),
     calls: openIdempotentCalls(table),
     limits: openRateLimiter(table, now),
     slowCalls: openSlowCalls(table, 'execute-intent', 10),
-    deferral: { deferred: openDeferredCalls(table), start: async () => {}, announce: async () => {}, approvalSeconds: 3_600, ...deferral },
+    deferred: openDeferredCalls(table),
+    start,
     now,
     around,
+    instead,
     ...given,
   });
 

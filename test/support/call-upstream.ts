@@ -1,6 +1,5 @@
 import { openRelay, type Relay, type RelayOptions, type UpstreamAnswer } from '../../functions/core/relay/call.ts';
 import type { UpstreamCall } from '../../functions/core/relay/request.ts';
-import { makeCallKeys } from './web-bot-auth/call-keys.ts';
 
 /** A relay that resolves every name to this machine, and has no credentials. */
 export const openLocalRelay = (options: Partial<RelayOptions> = {}): Relay =>
@@ -8,7 +7,6 @@ export const openLocalRelay = (options: Partial<RelayOptions> = {}): Relay =>
     rules: { ports: [443], allowLoopback: true, ownHosts: [] },
     resolve: async () => [{ address: '127.0.0.1', family: 4 }],
     credentials: { read: () => Promise.reject(new Error('no credential')) },
-    callKeys: makeCallKeys(),
     ...options,
   });
 

@@ -1,7 +1,3 @@
-import { openApprovals } from '../../functions/approvals/approvals.ts';
-import { createAction as createDecideApproval } from '../../functions/approvals/decide-approval.ts';
-import { createAction as createListApprovals } from '../../functions/approvals/list-approvals.ts';
-import type { Admin } from '../../functions/core/admin/admin.ts';
 import { nest } from '../../functions/core/execution/around.ts';
 import { openDeferredCalls } from '../../functions/core/execution/deferred-call-store.ts';
 import type { DeferredRunParts } from '../../functions/core/execution/deferred-worker.ts';
@@ -15,12 +11,8 @@ import { openIntents } from '../../functions/core/registry/intents.ts';
 import type { Table } from '../../functions/core/table/table.ts';
 import { createAction as createGetExecution } from '../../functions/get-execution.ts';
 import { createRun } from '../../functions/run-deferred-call.ts';
-import type { Approval } from '../../schemas/deferred.ts';
 import type { Gate } from './gate.ts';
-import { type Answer, byAdmin, invoke } from './invoke.ts';
-
-/** An admin of everything. */
-export const admin: Admin = { actor: { subject: '1', user_name: 'ann' }, requestId: 'request-1' };
+import { type Answer, invoke } from './invoke.ts';
 
 /** Permits everything, 60 calls a minute unless `rate` says otherwise; calls with a code of "FR" only once a person has approved them. */
 export function approvalTemplate({ rate = 60, more = [] }: { rate?: number; more?: object[] } = {}): PolicyTemplate {
@@ -32,13 +24,13 @@ export function approvalTemplate({ rate = 60, more = [] }: { rate?: number; more
   return JSON.parse(JSON.stringify({ ...policy, permission }).replace('"rightOperand":60', `"rightOperand":${rate}`));
 }
 
-interface Options {
+export interface Options {
   policy?: PolicyTemplate;
   over?: Table;
   now?: () => number;
 }
 
-/** What makes, shows and decides about deferred calls, over the table of a gate. Each part that is opened is a new instance. */
+/** What makes and shows deferred calls, over the table of a gate. Each part that is opened is a new instance. */
 export function openDeferredParts(gate: Gate) {
   const { table } = gate.database;
   const start = async (executionId: string) => void gate.started.push(executionId);
@@ -52,7 +44,11 @@ export function openDeferredParts(gate: Gate) {
   }: Options & Partial<Pick<DeferredRunParts, 'relay' | 'around'>> = {}) => {
     const run = createRun({
       deferred: openDeferredCalls(over),
-      resolve: openResolver(openIntents(over), openSlowCalls(over, 'run-deferred-call', 10, { leaseSeconds: 660 }), now),
+      resolve: openResolver({
+        intents: openIntents(over),
+        slowCalls: openSlowCalls(over, 'run-deferred-call', 10, { leaseSeconds: 660 }),
+        now,
+      }),
       findPolicy: openPolicy(policy),
       limits: openRateLimiter(over, now),
       relay,
@@ -72,48 +68,13 @@ export function openDeferredParts(gate: Gate) {
       now,
     });
 
-  const openDecide = (by: Admin, { policy = approvalTemplate(), over = table }: Options = {}): Action =>
-    byAdmin(
-      createDecideApproval({
-        approvals: openApprovals(over),
-        deferred: openDeferredCalls(over),
-        intents: gate.intents,
-        findPolicy: openPolicy(policy),
-        start,
-      }),
-      by,
-    );
-
   return {
+    start,
     openWorker,
     openGetExecution,
 
     /** Reads the state of an execution, with a PAT. */
     read: (id: string, pat: string, options: Options = {}): Promise<Answer> =>
       invoke(openGetExecution(options), 'GET /api/executions/{id}', { path: { id }, headers: { Authorization: `Bearer ${pat}` } }),
-
-    list: (by: Admin = admin, query: Record<string, string> = {}): Promise<Answer> =>
-      invoke(byAdmin(createListApprovals({ approvals: openApprovals(table) }), by), 'GET /api/approvals', { query }),
-
-    /** What an admin is shown of a call. */
-    async shown(id: string): Promise<Approval> {
-      const found = await openApprovals(table).find(id);
-      if (!found) throw new Error('nobody has to approve it');
-      return found.approval;
-    },
-
-    /** @param ifMatch - the header, with its quotation marks */
-    decide: (
-      id: string,
-      ifMatch: string | string[] | undefined,
-      body: object = { decision: 'approve' },
-      by: Admin = admin,
-      options: Options = {},
-    ): Promise<Answer> =>
-      invoke(openDecide(by, options), 'POST /api/approvals/{id}', {
-        path: { id },
-        headers: ifMatch === undefined ? {} : { 'If-Match': ifMatch },
-        body,
-      }),
   };
 }

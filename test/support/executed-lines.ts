@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { jest } from '@jest/globals';
-import type { Executed } from '../../functions/core/activity/executed-lines.ts';
+import type { Executed } from '../../functions/core/activity/history.ts';
 import { log } from '../../functions/core/runtime/log.ts';
 
 export type ExecutedLine = Omit<Executed, 'at'>;

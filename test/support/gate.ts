@@ -10,7 +10,6 @@ import { openUsedJtis } from '../../functions/core/activity/used-jti.ts';
 import { openKms } from '../../functions/core/aws/kms.ts';
 import { openCredentials } from '../../functions/core/credentials/credentials.ts';
 import { openSecretsManager } from '../../functions/core/credentials/vault.ts';
-import type { Around } from '../../functions/core/execution/around.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import { openAgentBinder } from '../../functions/core/pat/bind-agent.ts';
@@ -27,10 +26,9 @@ import { createAction as createIssueToken } from '../../functions/sign-in/issue-
 import { openRefreshTokens } from '../../functions/sign-in/refresh-tokens.ts';
 import { openSignIns } from '../../functions/sign-in/sign-ins.ts';
 import { openDirectories } from '../../functions/web-bot-auth/agent-directory.ts';
-import { openAuthenticate, openExecuteOver, openIssueOver } from './actions.ts';
+import { type ExecuteDeps, openAuthenticate, openExecuteOver, openIssueOver } from './actions.ts';
 import { type Answer, invoke } from './invoke.ts';
 import { startTable } from './table.ts';
-import { makeCallKeys } from './web-bot-auth/call-keys.ts';
 
 /** The address that {@link invoke} calls. */
 export const baseUrl = 'https://api.example/test';
@@ -55,7 +53,6 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}, now?: 
   const relay = openRelay({
     rules: { ports: [443], allowLoopback: true, ownHosts: [] },
     credentials: serviceCredentials,
-    callKeys: makeCallKeys(),
     ...relayOptions,
   });
   const { table } = database;
@@ -93,9 +90,8 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}, now?: 
       settings: { patLifeSeconds: 3_600, signInSeconds: 43_200, issueLimitPerHour: 60 },
     });
 
-  /** Ids of the calls for which the worker was started, and of those that were announced. */
+  /** Ids of the calls for which the worker was started. */
   const started: string[] = [];
-  const announced: string[] = [];
 
   /** A new instance of `execute-intent`. */
   const openExecute = ({
@@ -103,22 +99,18 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}, now?: 
     over = table,
     now = Date.now,
     connect = async () => {},
-    around,
+    ...features
   }: {
     template?: PolicyTemplate;
     over?: Table;
     now?: () => number;
     /** what happens until an upstream is connected */
     connect?: () => Promise<unknown>;
-    around?: Around;
-  } = {}): Action =>
+  } & Partial<Pick<ExecuteDeps, 'around' | 'instead' | 'observers'>> = {}): Action =>
     openExecuteOver(over, {
       authenticate: openAuthenticate(over, signingKeys, template),
-      ...(around && { around }),
-      deferral: {
-        start: async (executionId) => void started.push(executionId),
-        announce: async (shown) => void announced.push(shown.id),
-      },
+      ...features,
+      start: async (executionId) => void started.push(executionId),
       relay: {
         connect: async (execution) => {
           await connect();
@@ -146,7 +138,6 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}, now?: 
     openAuthenticate: (template: PolicyTemplate) => openAuthenticate(table, signingKeys, template),
     relay,
     started,
-    announced,
     stop: async () => {
       await relay.close();
       secretsClient.destroy();

@@ -16,7 +16,7 @@ import { newUlid } from '../../functions/core/runtime/ulid.ts';
 import { keys } from '../../functions/core/table/keys.ts';
 import { bindAgent, recordsOf } from '../support/bind-agent.ts';
 import { agentScenarios } from './agent-scenarios.ts';
-import { approvalScenarios } from './approval-scenarios.ts';
+import { approvalScenarios } from './approvals/scenarios.ts';
 import type { Caller, Scenario } from './explore.ts';
 import { handlerScenarios } from './handler-scenarios.ts';
 import { alike, answerOf, codesOf, requireCodes, valuesOf } from './outcomes.ts';
@@ -24,7 +24,8 @@ import { registryScenarios } from './registry-scenarios.ts';
 import { searchScenarios } from './search-scenarios.ts';
 import { signInScenarios } from './sign-in-scenarios.ts';
 
-const unchecked = { baseUrl: 'https://gate.example', replays: undefined, useProof: async () => {}, precheck: async () => {} };
+const baseUrl = 'https://gate.example';
+const unchecked = { replays: undefined, useProof: async () => {}, precheck: async () => {} };
 
 /** An attempt of which the upstream may have seen something. */
 const sent = async (call: Promise<unknown>): Promise<Attempted> => ({
@@ -108,7 +109,7 @@ export const scenarios: Scenario[] = [
         callers: alike(3, async ({ table, act }) => {
           const executionId = newUlid();
           const keyed = { account: 'key', key: 'once', executionId, fingerprint: 'same', nowMs: Date.now() };
-          const response = await once(openIdempotentCalls(table), { ...unchecked, keyed }, () =>
+          const response = await once(openIdempotentCalls(table), { baseUrl, keyed }, unchecked, () =>
             sent(act('upstream', () => ok({ call: ++made }))),
           );
           return response.body;
@@ -132,10 +133,8 @@ export const scenarios: Scenario[] = [
       const request = (at: number, table: Caller['table'], act: () => Promise<void>, isRefused: boolean) =>
         once(
           openIdempotentCalls(table),
-          {
-            ...unchecked,
-            keyed: { account: 'key', key: 'once', executionId: `execution-${at}`, fingerprint: 'same', nowMs: Date.now() },
-          },
+          { baseUrl, keyed: { account: 'key', key: 'once', executionId: `execution-${at}`, fingerprint: 'same', nowMs: Date.now() } },
+          unchecked,
           async () => {
             if (isRefused) return { mayHaveActed: false, result: new ApiError('TOO_MANY_REQUESTS', 'The rate limit is used up.') };
             return sent(act().then(() => ok({})));

@@ -5,12 +5,12 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { awsClientSettings } from '../../functions/core/aws/aws-client.ts';
 import { newUlid } from '../../functions/core/runtime/ulid.ts';
-import { keys } from '../../functions/core/table/keys.ts';
 import { openTable } from '../../functions/core/table/table.ts';
 import { bucketLog } from '../../functions/receipts/log-store.ts';
 import { receiptKeys } from '../../functions/receipts/records.ts';
 import { openSequencer } from '../../functions/receipts/sequencer.ts';
 import { tilePath } from '../../functions/receipts/tiles.ts';
+import { usageKeys } from '../../functions/usage/records.ts';
 import { openUsage } from '../../functions/usage/usage.ts';
 
 export interface CeilingTask {
@@ -45,7 +45,7 @@ async function prepareLog(write: (path: string, content: Buffer) => Promise<void
 /** @returns the run that is measured */
 async function prepare({ step, entries }: CeilingTask): Promise<() => Promise<unknown>> {
   if (step === 'count') {
-    await table.put({ ...keys.changedMinute(0, minute), slot: minute, version: '1' });
+    await table.put({ ...usageKeys.changedMinute(0, minute), slot: minute, version: '1' });
     return () => usage.rollUp(() => 300_000);
   }
   if (step === 'keep') {

@@ -1,9 +1,22 @@
-import type { RecordedExecution } from '../../../schemas/executions.ts';
-import { shards } from '../../usage/usage.ts';
+import { type RecordedExecution, recordedDays } from '../../../schemas/executions.ts';
 import { type Key, keys } from '../table/keys.ts';
-import { readPartitions } from '../table/pages.ts';
+import { readPartitions, writeMany } from '../table/pages.ts';
 import type { Item, Table } from '../table/table.ts';
-import type { Executed } from './executed-lines.ts';
+
+/** One execution, from the log line `executed` that `execution/log-line.ts` writes. */
+export interface Executed extends RecordedExecution {
+  /** milliseconds since the epoch */
+  at: number;
+}
+
+/** Partitions per hour: a single one would be too slow for a busy gate. */
+export const shards = [0, 1, 2, 3, 4, 5, 6, 7] as const;
+
+/** How long executions are kept, in milliseconds. */
+const keptMs = recordedDays * 24 * 3_600_000;
+
+/** The partition of an execution among those of its hour. */
+export const shardOf = ({ execution_id }: Executed): number => (execution_id.codePointAt(execution_id.length - 1) ?? 0) % shards.length;
 
 type Stored = Key & Item & Executed & { expires_at: number };
 
@@ -14,6 +27,8 @@ const hourOf = (timeMs: number): number => Math.floor(timeMs / hourMs) * hourMs;
 const maxPartitions = 200;
 
 const parallelHours = 6;
+const parallelWrites = 25;
+const minuteMs = 60_000;
 
 /** Where the next page begins: in this partition, after the key `sk`, or at the start of the partition without one. */
 interface Cursor {
@@ -35,9 +50,18 @@ const toRecorded = ({ pk, sk, at, expires_at, ...line }: Stored): RecordedExecut
   started_at: line.started_at ?? new Date(at).toISOString(),
 });
 
-/** Reads the executions and refusals that `usage.ts` keeps. */
-export function openHistory(table: Pick<Table, 'query'>) {
+/** Executions and refusals, from the log lines that a feature receives. */
+export function openHistory(table: Pick<Table, 'query' | 'writeAll'>) {
   return {
+    /** Stores each execution under its id, so that a repetition changes nothing. */
+    async keep(executed: readonly Executed[]): Promise<void> {
+      const items = executed.map((one) => {
+        const minute = Math.floor(one.at / minuteMs) * minuteMs;
+        return { ...keys.executed(minute, shardOf(one), one.execution_id), ...one, expires_at: Math.ceil((minute + keptMs) / 1_000) };
+      });
+      await writeMany(table, [...new Map(items.map((put) => [put.sk, { put }])).values()], parallelWrites);
+    },
+
     /**
      * A page of the executions that ended at or after `fromMs` and before `toMs`. It may be empty although others follow.
      * @returns `next`: the value of `after` for the next page, if there may be one

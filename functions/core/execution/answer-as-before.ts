@@ -1,6 +1,5 @@
-import { executionRequest } from '../../../schemas/execution.ts';
+import type { ExecutionInput } from '../../../schemas/execution.ts';
 import type { ApiResponse } from '../http/response.ts';
-import { type JsonValue, parseWithNulls } from '../json/json.ts';
 import type { LiveIntents } from '../registry/live-intents.ts';
 import { ApiError } from '../runtime/api-error.ts';
 import type { Execution } from './execution.ts';
@@ -20,18 +19,17 @@ const isOfCall = (refusal: unknown): boolean =>
 export async function answerAsBefore(
   { calls, intents }: { calls: Pick<IdempotentCalls, 'find'>; intents: Pick<LiveIntents, 'findWith'> },
   { request, caller, holder, logLine, nowMs }: Execution,
-  body: JsonValue,
+  input: ExecutionInput,
   refusal: unknown,
 ): Promise<ApiResponse> {
   const key = isOfCall(refusal) ? readIdempotencyKey(request) : undefined;
   if (key === undefined) throw refusal;
-  const { intent_uid, parameters, fields, max_bytes: maxBytes } = parseWithNulls(executionRequest, body);
   const { executionId } = logLine;
-  const fingerprint = fingerprintOf(intent_uid, parameters);
+  const fingerprint = fingerprintOf(input.intent_uid, input.parameters);
   const used = await calls.find({ account: holder.account, executionId, key, fingerprint, nowMs });
   if (used.state === 'free' || used.state === 'conflict') throw refusal;
   await caller.proof?.use();
-  const { found } = await intents.findWith(intent_uid, []);
+  const { found } = await intents.findWith(input.intent_uid, []);
   const answer = async () => answerUsedKey(used, request.baseUrl);
-  return narrow({ intent: found?.intent ?? {}, fields, maxBytes }, answer());
+  return narrow({ intent: found?.intent ?? {}, input }, answer());
 }

@@ -1,4 +1,3 @@
-import type { JsonValue } from '../json/json.ts';
 import type { Execution } from './execution.ts';
 import type { Attempted } from './once.ts';
 import type { ResolvedCall } from './resolve.ts';
@@ -7,18 +6,18 @@ import type { ResolvedCall } from './resolve.ts';
  * What a feature does around the attempt of a call. It may add headers to the answer, and writes: they are stored together with the outcome of a call
  * under an idempotency key, or else before the answer, which has the headers only if they were stored.
  */
-export type Around = (execution: Execution, call: ResolvedCall, body: JsonValue, attempt: () => Promise<Attempted>) => Promise<Attempted>;
+export type Around = (execution: Execution, call: ResolvedCall, attempt: () => Promise<Attempted>) => Promise<Attempted>;
 
 /** The first is the outermost. If one fails before the attempt has begun, the service cannot have acted: its error is the result. */
 export const nest =
   (...all: readonly Around[]): Around =>
-  async (execution, call, body, attempt) => {
+  async (execution, call, attempt) => {
     let hasBegun = false;
     const begin = () => {
       hasBegun = true;
       return attempt();
     };
-    const run = all.reduceRight<() => Promise<Attempted>>((inner, around) => () => around(execution, call, body, inner), begin);
+    const run = all.reduceRight<() => Promise<Attempted>>((inner, around) => () => around(execution, call, inner), begin);
     try {
       return await run();
     } catch (error) {

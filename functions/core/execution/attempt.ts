@@ -5,7 +5,6 @@
  */
 
 import { type ApiResponse, ok } from '../http/response.ts';
-import { judgedAgent } from '../pat/holder.ts';
 import { mapAnswer, refuseMismatch } from '../relay/answer.ts';
 import { describeHead, describeIssues } from '../relay/answer-headers.ts';
 import type { ConnectedCall, Relay, Resend, UpstreamAnswer } from '../relay/call.ts';
@@ -17,7 +16,7 @@ import type { Execution } from './execution.ts';
 import { upstreamKeyOf, upstreamUuidOf } from './idempotency-key.ts';
 import type { LogLine } from './log-line.ts';
 import type { Attempted } from './once.ts';
-import type { ResolvedCall } from './resolve.ts';
+import type { Guards, Resolved, ResolvedCall } from './resolve.ts';
 
 /** Time reserved at the end of the invocation to record the outcome of the call, in milliseconds. */
 const reservedMs = 3_000;
@@ -26,19 +25,19 @@ const reservedMs = 3_000;
  * Connects, counts and sends a call. Sends it again only if the upstream has certainly not acted. If nothing was sent, refunds budgets and totals;
  * rates stay counted.
  */
-export async function attempt(relay: Pick<Relay, 'connect'>, execution: Execution, call: ResolvedCall): Promise<Attempted> {
+export async function attempt(relay: Pick<Relay, 'connect'>, execution: Execution, { call, guards }: Resolved): Promise<Attempted> {
   const { logLine, quota } = execution;
   let endWatch: (() => Promise<void>) | undefined;
   let connected: ConnectedCall | undefined;
   let mayBeSent = false;
   try {
-    endWatch = await call.slowCalls.watch();
+    endWatch = await guards.slowCalls.watch();
     connected = await relay.connect(outgoing(execution, call));
-    await countAndRecheck(execution, call);
+    await countAndRecheck(execution, guards);
     mayBeSent = true;
     logLine.note({ sent: true });
     let outcome = await connected.send();
-    while ('giveUp' in outcome) outcome = await sendAgain(outcome, execution, call);
+    while ('giveUp' in outcome) outcome = await sendAgain(outcome, execution, guards);
     logLine.note({ ...upstreamOf(call), ...(outcome.isByNext && { credential: 'next' }) });
     return { mayHaveActed: true, result: toResponse(outcome, call, logLine) };
   } catch (error) {
@@ -59,18 +58,18 @@ export async function attempt(relay: Pick<Relay, 'connect'>, execution: Executio
 const leftMs = ({ request }: Execution): number => Math.max(0, request.remainingMs() - reservedMs);
 
 /** Runs right before each send. Counts again after a reread, because counts and reads both age. */
-async function countAndRecheck({ quota, logLine }: Execution, call: ResolvedCall): Promise<void> {
+async function countAndRecheck({ quota, logLine }: Execution, { recheck }: Guards): Promise<void> {
   do {
     await quota.count();
     // counted, but not sent yet
     logLine.note({ sent: false });
-  } while ((await call.recheck()) === 'read again');
+  } while ((await recheck()) === 'read again');
 }
 
 /** Resends a call on which the upstream has not acted. If the call is no longer allowed, its first outcome stands. */
-async function sendAgain(resend: Resend, execution: Execution, call: ResolvedCall): Promise<UpstreamAnswer | Resend> {
+async function sendAgain(resend: Resend, execution: Execution, guards: Guards): Promise<UpstreamAnswer | Resend> {
   try {
-    await bounded(leftMs(execution), () => countAndRecheck(execution, call));
+    await bounded(leftMs(execution), () => countAndRecheck(execution, guards));
   } catch (error) {
     if (error instanceof ApiError || leftMs(execution) <= 0) return resend.giveUp();
     resend.drop();
@@ -85,12 +84,12 @@ async function sendAgain(resend: Resend, execution: Execution, call: ResolvedCal
 const isTurnedAway = (error: unknown): boolean => error instanceof ApiError && error.details.upstream_status === 429;
 
 function outgoing(execution: Execution, { intent, service, upstreamRequest, keyed }: ResolvedCall) {
-  const { request, logLine, caller, holder } = execution;
-  const { account } = holder;
+  const { request, logLine, caller, agent } = execution;
+  const { account, agentDomain } = agent;
   return {
     agentId: caller.claims.sub,
     account,
-    agentDomain: judgedAgent(caller.claims).agentDomain,
+    agentDomain,
     executionId: logLine.executionId,
     request: upstreamRequest,
     intentUid: intent.intent_uid,

@@ -1,7 +1,6 @@
-import type { ApprovalContent } from '../../../schemas/deferred.ts';
+import type { ExecutionInput } from '../../../schemas/execution.ts';
 import type { PatClaims } from '../../../schemas/pat.ts';
 import type { FoundAgent } from '../activity/agent.ts';
-import type { JsonValue } from '../json/json.ts';
 import { pack, unpack } from '../json/pack.ts';
 import { type ApiError, isUnavailable } from '../runtime/api-error.ts';
 import { isUlid } from '../runtime/ulid.ts';
@@ -25,21 +24,25 @@ import {
 } from './idempotent-call-store.ts';
 import type { Outcome } from './outcome.ts';
 
+/** What is stored with a call that waits for approval; a feature adds what it shows to those who decide. */
+export interface HeldContent {
+  shown: {
+    /** since when the call waits */
+    since: string;
+    /** the header fields of the service that a decision covers */
+    headers?: Record<string, string> | undefined;
+  };
+}
+
 /** Everything needed to make a deferred call. */
-export interface DeferredContent {
+export interface DeferredContent extends Partial<HeldContent> {
   baseUrl: string;
   requestId: string;
   claims: PatClaims;
-  body: JsonValue;
+  body: ExecutionInput;
   intentDigest: string;
   namespace?: string | undefined;
   trace: Record<string, string>;
-  /** what the approver sees besides the arguments; absent if the call needs no approval */
-  shown?: Omit<ApprovalContent, 'parameters'>;
-  /** arguments that are sent although the body has others or none, such as defaults */
-  changed: Record<string, unknown>;
-  /** names of arguments that are not sent although the body has them, as null */
-  omitted: string[];
 }
 
 export interface DeferredCall {

@@ -1,5 +1,7 @@
 import { longestCallSeconds } from '../../../schemas/deferred.ts';
+import { executionRequest } from '../../../schemas/execution.ts';
 import { logAnswer } from '../http/log-answer.ts';
+import { parseWithNulls } from '../json/json.ts';
 import type { RateLimiter } from '../limit/rate-limiter.ts';
 import { judgedAgent } from '../pat/holder.ts';
 import { rulesRequiringApproval } from '../policy/judge.ts';
@@ -45,38 +47,39 @@ export function openDeferredRun({ deferred, resolve, findPolicy, limits, relay, 
     const caller = { claims, policy: policyFor(findPolicy(baseUrl), judgedAgent(claims)), proof: undefined };
     const execution = openExecution(requestOf(call, remainingMs), caller, limits, nowMs, executionId);
     await withinTrace(readTrace(trace.traceparent, trace.tracestate), async () => {
-      let made: Attempted | undefined;
-      const answered = record(
-        execution,
-        make(call, execution).then((attempted) => {
-          made = attempted;
-          return answerOrThrow(withAdded(attempted));
-        }),
+      const attempted = await make(call, execution).catch(
+        (refusal: unknown): Made => ({ mayHaveActed: false, result: refusal, isRefused: true }),
       );
-      const outcome = await answered.catch((error: unknown) => error);
+      const answer = async () => answerOrThrow(withAdded(attempted));
+      const outcome: unknown = await record(execution, answer()).catch((error: unknown) => error);
       // No client waits for this answer, but alarms count the gate's failures by this log line.
       logAnswer('answered', { request_id: requestId, endpoint: 'run-deferred-call' }, outcome instanceof Error ? outcome : undefined);
       if (!isOutcome(outcome)) throw outcome;
-      // only a call that may have been sent uses up its approval
-      const isKept = made !== undefined && call.content.shown !== undefined && outcome instanceof ApiError;
-      const mayRepeat = made?.mayHaveActed !== true && (isKept || isTemporary(outcome));
+      const { mayHaveActed, isRefused, added } = attempted;
+      // only a call that may have been sent, or is void, uses up its approval
+      const isKept = !isRefused && call.content.shown !== undefined && outcome instanceof ApiError;
+      const mayRepeat = !mayHaveActed && (isKept || isTemporary(outcome));
       const stored = mayRepeat ? asNotSent(outcome) : outcome;
-      await deferred.finish(call, { run, outcome: stored, mayRepeat, writes: made?.added?.writes }, remainingMs);
+      await deferred.finish(call, { run, outcome: stored, mayRepeat, writes: added?.writes }, remainingMs);
     }).finally(() => (call.content.shown ? undefined : deferred.leave(call)));
   };
 
   /** Makes the call unless its circumstances have changed. */
-  async function make({ content }: DeferredCall, execution: Execution): Promise<Attempted> {
+  async function make({ content }: DeferredCall, execution: Execution): Promise<Made> {
     if (execution.caller.policy.reference !== content.claims.pol) throw voidBecause('The policy has changed');
-    const resolved = await resolve(execution, content.body);
-    const change = findChangeSinceRequest(content, { found: resolved, records: resolved.records, policy: content.claims.pol });
+    const resolved = await resolve(execution, parseWithNulls(executionRequest, content.body));
+    const { call, guards } = resolved;
+    const change = findChangeSinceRequest(content, { found: call, records: call.records, policy: content.claims.pol });
     if (change) throw change;
-    if (!content.shown && rulesRequiringApproval(resolved.rules).length > 0)
+    if (!content.shown && rulesRequiringApproval(call.rules).length > 0)
       throw voidBecause("The policy has changed to require a person's approval");
-    await resolved.precheck();
-    return around(execution, resolved, content.body, () => attempt(relay, execution, resolved));
+    await guards.precheck();
+    return around(execution, call, () => attempt(relay, execution, resolved));
   }
 }
+
+/** An attempt, or the refusal to make one. */
+type Made = Attempted & { isRefused?: true };
 
 /** Whether a refusal is temporary. */
 const isTemporary = (outcome: Outcome): boolean => outcome instanceof ApiError && [429, 503].includes(outcome.status);

@@ -1,10 +1,9 @@
 import type { ApiRequest } from '../http/request.ts';
-import { countExecution, type LimitRequest } from '../limit/limit-request.ts';
 import type { RateLimiter } from '../limit/rate-limiter.ts';
 import type { Authenticated } from '../pat/authenticate.ts';
 import { type Holder, holderOf, judgedAgent } from '../pat/holder.ts';
-import { chargesOf, rulesForAll } from '../policy/judge.ts';
-import type { Rule } from '../policy/reading.ts';
+import type { JudgedAgent, JudgedIntent } from '../policy/conditions.ts';
+import { rulesForAll } from '../policy/judge.ts';
 import { upstreamKeyOf } from './idempotency-key.ts';
 import { type LogLine, openLogLine } from './log-line.ts';
 import { openQuota, type Quota } from './quota.ts';
@@ -21,10 +20,17 @@ export interface Execution {
   nowMs: number;
   caller: Authenticated;
   holder: Holder;
+  /** what conditions of the policy can test about the holder */
+  agent: JudgedAgent;
   logLine: LogLine;
   quota: Quota;
-  counterFor(rules: readonly Rule[]): LimitRequest;
 }
+
+/**
+ * What a feature notes in the log line of an execution, once its intent is known and before the policy decides. It must not throw.
+ * @param valuesOf - validates the arguments; throws ApiError
+ */
+export type Observe = (execution: Execution, intent: JudgedIntent, valuesOf: () => Record<string, unknown>) => void;
 
 /** @param executionId - id of a deferred call; default: a new one */
 export function openExecution(
@@ -35,25 +41,16 @@ export function openExecution(
   executionId?: string,
 ): Execution {
   const { claims, policy } = caller;
-  const holder = holderOf(claims);
+  const [holder, agent] = [holderOf(claims), judgedAgent(claims)];
   const logLine = openLogLine(request, claims.sub, policy.digest, executionId);
   const key = request.header('idempotency-key');
   logLine.note({
     started_at: new Date(nowMs).toISOString(),
     holder: holder.principal,
-    agent_domain: judgedAgent(claims).agentDomain ?? '',
+    agent_domain: agent.agentDomain ?? '',
     ...(holder.account !== holder.principal && { account: holder.account }),
     ...(executionId !== undefined && { is_deferred: true }),
     ...(key !== undefined && { call_key: upstreamKeyOf(holder.account, key).slice(0, 16) }),
   });
-  const counterFor = (rules: readonly Rule[]) => countExecution(holder, chargesOf(rules));
-  return {
-    request,
-    nowMs,
-    caller,
-    holder,
-    logLine,
-    quota: openQuota(limits, counterFor(rulesForAll(policy.compiled))),
-    counterFor,
-  };
+  return { request, nowMs, caller, holder, agent, logLine, quota: openQuota(limits, holder, rulesForAll(policy.compiled)) };
 }

@@ -1,4 +1,4 @@
-import { executionRequest } from '../../../schemas/execution.ts';
+import { type ExecutionInput, executionRequest } from '../../../schemas/execution.ts';
 import type { ApiResponse } from '../http/response.ts';
 import { type JsonObject, parseWithNulls } from '../json/json.ts';
 import type { LiveIntent } from '../registry/live-intents.ts';
@@ -9,17 +9,21 @@ import { ApiError } from '../runtime/api-error.ts';
 import type { DeferredContent } from './deferred-call-store.ts';
 import { answerOrThrow } from './once.ts';
 import type { Outcome } from './outcome.ts';
-import type { ResolvedCall } from './resolve.ts';
 
 /** What of an answer its caller gets. */
-type Selection = Pick<ResolvedCall, 'fields' | 'maxBytes'> & { intent: Head };
+interface Selection {
+  /** the fields that it allows */
+  intent: Head;
+  /** what the caller requested */
+  input: Pick<ExecutionInput, 'fields' | 'max_bytes'>;
+}
 
 /** Narrows an outcome to the fields that the intent allows and its caller requested. A stored outcome may contain more than is allowed today. */
-export function narrowOutcome({ intent, fields, maxBytes }: Selection, outcome: Outcome): Outcome {
+export function narrowOutcome({ intent, input }: Selection, outcome: Outcome): Outcome {
   if (outcome instanceof ApiError) return narrowRefusal(outcome, intent);
   if (outcome.status === 202) return outcome;
   const allowed = selectAllowed(outcome.body as JsonObject, intent);
-  const { body, cut } = cutAnswer(selectFields(allowed, fields) as JsonObject, maxBytes);
+  const { body, cut } = cutAnswer(selectFields(allowed, input.fields) as JsonObject, input.max_bytes);
   return { ...outcome, body, headers: { ...narrowHead(outcome.headers ?? {}, intent), ...(cut && describeCut(cut)) } };
 }
 
@@ -34,8 +38,7 @@ export async function narrow(selection: Selection, answer: Promise<ApiResponse>)
 
 /** Narrows the stored outcome of a deferred call. If its intent has been deleted, the fields that it allowed at the time of the call remain. */
 export function narrowStored(outcome: Outcome, { body }: Pick<DeferredContent, 'body'>, found: LiveIntent | undefined): Outcome {
-  const { fields, max_bytes: maxBytes } = parseWithNulls(executionRequest, body);
-  return narrowOutcome({ intent: found?.intent ?? {}, fields, maxBytes }, outcome);
+  return narrowOutcome({ intent: found?.intent ?? {}, input: parseWithNulls(executionRequest, body) }, outcome);
 }
 
 const select = (headers: Record<string, string>, isSelected: (name: string) => boolean): Record<string, string> =>

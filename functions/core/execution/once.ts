@@ -1,10 +1,10 @@
-import type { Replays } from '../../trial/replay-meter.ts';
 import type { ApiResponse } from '../http/response.ts';
 import { ApiError } from '../runtime/api-error.ts';
 import type { Write } from '../table/table.ts';
 import { answerUsedKey } from './idempotency-key.ts';
 import type { IdempotentCalls, KeyedRequest } from './idempotent-call-store.ts';
 import type { Outcome } from './outcome.ts';
+import type { Replays } from './replay-meter.ts';
 
 /** What came of an attempt. */
 export interface Attempted {
@@ -16,14 +16,20 @@ export interface Attempted {
   added?: { headers: Record<string, string>; writes: readonly Write[] };
 }
 
-export interface OnceOptions {
-  keyed: KeyedRequest | undefined;
+/** What may stop a call before its key is claimed. */
+export interface EarlyGuards {
   /** limits replays per agent, and caches which keys have a stored answer; undefined without a rate */
   replays: Replays | undefined;
   /** Throws if a new call would be refused, before anything is written. */
   precheck(): Promise<void>;
   /** Checks that the request itself is not a replay, before anything is written or answered. Idempotent. */
   useProof(): Promise<void>;
+}
+
+/** What is known of a call under a key. */
+interface KnownCall<Keyed = KeyedRequest | undefined> {
+  keyed: Keyed;
+  /** the gate's address, for the answer about a deferred call */
   baseUrl: string;
 }
 
@@ -31,15 +37,19 @@ export interface OnceOptions {
  * Attempts a call at most once per idempotency key, whatever the concurrency. The outcome, even a refusal by the upstream, is stored for later
  * requests; if the upstream cannot have acted, the key is freed. If the process dies during the attempt, the outcome stays unknown.
  */
-export async function once(calls: IdempotentCalls, options: OnceOptions, attempt: () => Promise<Attempted>): Promise<ApiResponse> {
-  const { keyed, precheck, useProof } = options;
+export async function once(
+  calls: IdempotentCalls,
+  { keyed, baseUrl }: KnownCall,
+  guards: EarlyGuards,
+  attempt: () => Promise<Attempted>,
+): Promise<ApiResponse> {
   if (!keyed) {
-    await precheck();
-    await useProof();
+    await guards.precheck();
+    await guards.useProof();
     const attempted = await attempt();
     return answerOrThrow((await calls.keep(attempted.added?.writes)) ? withAdded(attempted) : attempted.result);
   }
-  const earlier = await takeKey(calls, { ...options, keyed }, () => calls.begin(keyed));
+  const earlier = await takeKey(calls, { keyed, baseUrl }, guards, () => calls.begin(keyed));
   if (earlier) return earlier;
   const attempted = await attempt();
   const { mayHaveActed, result, added } = attempted;
@@ -56,7 +66,8 @@ export async function once(calls: IdempotentCalls, options: OnceOptions, attempt
  */
 export async function takeKey(
   calls: Pick<IdempotentCalls, 'find'>,
-  { keyed, baseUrl, replays, precheck, useProof }: OnceOptions & { keyed: KeyedRequest },
+  { keyed, baseUrl }: KnownCall<KeyedRequest>,
+  { replays, precheck, useProof }: EarlyGuards,
   begin: () => ReturnType<IdempotentCalls['begin']>,
 ): Promise<ApiResponse | undefined> {
   const tooMany = replays?.findRefusal();

@@ -1,6 +1,10 @@
 import { limitExceeded, type RefusalWords, rateLimitHeaders } from '../limit/limit-answers.ts';
-import type { LimitRequest } from '../limit/limit-request.ts';
+import { countExecution, countServiceCall, type LimitRequest } from '../limit/limit-request.ts';
 import type { LimitDecision, RateLimiter } from '../limit/rate-limiter.ts';
+import type { Holder } from '../pat/holder.ts';
+import { chargesOf } from '../policy/judge.ts';
+import type { Rule } from '../policy/reading.ts';
+import type { ServiceRecord } from '../registry/records.ts';
 import { isUnavailable, unavailable } from '../runtime/api-error.ts';
 
 const serviceWords: RefusalWords = {
@@ -20,9 +24,10 @@ export type Quota = ReturnType<typeof openQuota>;
 
 /**
  * The quota of one request: counts it against the limits of its agent and of its service.
- * @param agent - the limits known before the call is resolved
+ * @param known - the rules that cover every call of the agent
  */
-export function openQuota(limits: RateLimiter, agent: LimitRequest) {
+export function openQuota(limits: RateLimiter, holder: Holder, known: readonly Rule[]) {
+  let agent = countExecution(holder, chargesOf(known));
   let service: LimitRequest | undefined;
   /** the last decisions about the call, including where it is counted */
   let ofAgent: LimitDecision | undefined;
@@ -42,10 +47,10 @@ export function openQuota(limits: RateLimiter, agent: LimitRequest) {
     before?.buckets ? limits.renew(request, before) : limits.consume(request);
 
   return {
-    /** Replaces the limits once more is known about the call. */
-    setLimits(ofItsAgent: LimitRequest, ofItsService?: LimitRequest): void {
-      agent = ofItsAgent;
-      service = ofItsService;
+    /** Sets the limits that are known by now. A refusal before the call is resolved has headers about those known so far. */
+    limitTo(rules: readonly Rule[], { service_id, limit }: Partial<Pick<ServiceRecord, 'service_id' | 'limit'>> = {}): void {
+      agent = countExecution(holder, chargesOf(rules));
+      service = service_id !== undefined && limit ? countServiceCall(service_id, limit) : undefined;
     },
 
     /**

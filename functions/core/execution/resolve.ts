@@ -1,11 +1,6 @@
-import { executionRequest } from '../../../schemas/execution.ts';
-import { openReplayMeter } from '../../trial/replay-meter.ts';
-import { noteTrialVerdict } from '../../trial/trial-verdict.ts';
+import type { ExecutionInput } from '../../../schemas/execution.ts';
 import { type AgentRecords, agentRecordKeys, toAgentRecords } from '../activity/agent.ts';
-import { type JsonValue, parseWithNulls } from '../json/json.ts';
-import { countServiceCall } from '../limit/limit-request.ts';
 import { openValidators } from '../parameters/validators.ts';
-import { judgedAgent } from '../pat/holder.ts';
 import { judgedIntent } from '../policy/conditions.ts';
 import { chargesOf, rulesFor, rulesRequiringApproval } from '../policy/judge.ts';
 import { isRate, tightest } from '../policy/limits.ts';
@@ -14,24 +9,32 @@ import { findMismatch, type LiveIntent, type LiveIntents, requireIntent, require
 import { expectedInputs, nullRules } from '../relay/endpoint.ts';
 import { buildRequest, type UpstreamRequest } from '../relay/request.ts';
 import { openRecheck, type Recheck, requireNotStopped } from './block-check.ts';
-import type { Execution, ExecutionRequest } from './execution.ts';
+import type { Execution, ExecutionRequest, Observe } from './execution.ts';
 import { fingerprintOf, keyRequired, readIdempotencyKey } from './idempotency-key.ts';
-import type { OnceOptions } from './once.ts';
+import type { KeyedRequest } from './idempotent-call-store.ts';
+import type { EarlyGuards } from './once.ts';
 import { requirePermission, requirePermittedCall } from './permission.ts';
+import { openReplayMeter } from './replay-meter.ts';
 import type { SlowCalls, SlowCallsOfOrigin } from './slow-calls.ts';
 
 /** A permitted call, for which nothing has been written or sent yet. */
-export interface ResolvedCall extends LiveIntent, OnceOptions {
-  upstreamRequest: UpstreamRequest;
+export interface ResolvedCall extends LiveIntent {
+  input: ExecutionInput;
   /** the arguments, with defaults filled in */
   values: Record<string, unknown>;
+  upstreamRequest: UpstreamRequest;
+  /** the rules that cover the call */
   rules: Rule[];
   /** records of the calling agent */
   records: AgentRecords;
-  /** JSON pointers to the requested members of the answer */
-  fields: string[] | undefined;
-  /** requested maximum size of the answer, in bytes */
-  maxBytes: number | undefined;
+  /** undefined without an idempotency key */
+  keyed: KeyedRequest | undefined;
+  /** the gate's address */
+  baseUrl: string;
+}
+
+/** What may still stop a permitted call. */
+export interface Guards extends EarlyGuards {
   slowCalls: SlowCallsOfOrigin;
   /**
    * Makes sure that, since they were read, the agent has not been blocked or revoked, nor the intent withdrawn or its service paused; see
@@ -41,18 +44,27 @@ export interface ResolvedCall extends LiveIntent, OnceOptions {
   recheck: Recheck;
 }
 
-/** Whether the caller prefers not to wait (RFC 7240 section 4.1). */
-const prefersAsync = ({ headerValues }: ExecutionRequest): boolean =>
-  headerValues('prefer').some((field) => field.split(/[,;]/).some((preference) => preference.trim().toLowerCase() === 'respond-async'));
+export interface Resolved {
+  call: ResolvedCall;
+  guards: Guards;
+}
 
-/** Whether a call is deferred: a person has to approve it, or its caller prefers not to wait. */
-export const isDeferred = (request: ExecutionRequest, rules: readonly Rule[]): boolean =>
-  rulesRequiringApproval(rules).length > 0 || prefersAsync(request);
+export interface ResolverParts {
+  intents: Pick<LiveIntents, 'findWith' | 'versions'>;
+  slowCalls: SlowCalls;
+  observers?: readonly Observe[];
+  /** milliseconds since the epoch */
+  now?: () => number;
+}
+
+/** Whether the caller prefers not to wait (RFC 7240 section 4.1). */
+export const prefersAsync = ({ headerValues }: ExecutionRequest): boolean =>
+  headerValues('prefer').some((field) => field.split(/[,;]/).some((preference) => preference.trim().toLowerCase() === 'respond-async'));
 
 const keyMissing =
   'The service of this intent requires a key, so the call was not sent. Send it with the header idempotency-key, and repeat it only with the same key.';
 
-export function openResolver(intents: Pick<LiveIntents, 'findWith' | 'versions'>, slowCalls: SlowCalls, now: () => number) {
+export function openResolver({ intents, slowCalls, observers = [], now = Date.now }: ResolverParts) {
   const validate = openValidators(nullRules, expectedInputs);
   const replays = openReplayMeter(now);
 
@@ -61,13 +73,12 @@ export function openResolver(intents: Pick<LiveIntents, 'findWith' | 'versions'>
    * in a refusal.
    * @throws ApiError any refusal that needs no counter
    */
-  return async (execution: Execution, body: JsonValue): Promise<ResolvedCall> => {
-    const { request, nowMs, caller, holder, logLine, quota, counterFor } = execution;
+  return async (execution: Execution, input: ExecutionInput): Promise<Resolved> => {
+    const { request, nowMs, caller, agent, holder, logLine, quota } = execution;
     const { claims, policy, proof } = caller;
-    const { principal, account } = holder;
-    const { intent_uid, parameters, fields, max_bytes } = parseWithNulls(executionRequest, body);
+    const { intent_uid, parameters } = input;
     const find = async () => {
-      const { found, others, related } = await intents.findWith(intent_uid, agentRecordKeys(claims.sub, principal), slowCalls.keyOf);
+      const { found, others, related } = await intents.findWith(intent_uid, agentRecordKeys(claims.sub, holder.principal), slowCalls.keyOf);
       const records = toAgentRecords(others);
       requireNotStopped(records, claims);
       return { live: await requireIntent(found, intent_uid, intents), records, slowCallsItem: related };
@@ -77,42 +88,53 @@ export function openResolver(intents: Pick<LiveIntents, 'findWith' | 'versions'>
     const { intent, service } = live;
     const judged = judgedIntent(intent, service);
     logLine.note({ intent_uid, service_id: intent.service_id, method: judged.method, tags: [...(intent.tags ?? [])] });
-    noteTrialVerdict(execution, judged, () => validate(intent, parameters));
+    for (const observe of observers) observe(execution, judged, () => validate(intent, parameters));
     requirePermission(caller, intent_uid);
-    quota.setLimits(counterFor(rulesFor(policy.compiled.rules, judged)));
+    quota.limitTo(rulesFor(policy.compiled.rules, judged));
     const values = validate(intent, parameters);
     const upstreamRequest = buildRequest(intent, values);
-    const rules = requirePermittedCall(policy, { ...judged, ...judgedAgent(claims), parameters: values, nowMs });
-    quota.setLimits(counterFor(rules), service.limit && countServiceCall(service.service_id, service.limit));
-    const replayLimit = claims.lmt ?? tightest(chargesOf(rules).filter(isRate));
-    const isKeyRequired = intent.endpoint.idempotency_key?.required === true;
-    const usualKey = isDeferred(request, rules) ? request.keyIfDeferred : isKeyRequired ? request.keyIfRequired : undefined;
-    const key = readIdempotencyKey(request) ?? usualKey;
-    if (isKeyRequired && key === undefined) throw keyRequired(keyMissing);
+    const rules = requirePermittedCall(policy, { ...judged, ...agent, parameters: values, nowMs });
+    quota.limitTo(rules, service);
+    const key = keyOf(request, intent, rules);
     const { executionId } = logLine;
     const ofOrigin = slowCalls.of(intent, slowCallsItem);
+    const replayLimit = claims.lmt ?? tightest(chargesOf(rules).filter(isRate));
     return {
-      intent,
-      service,
-      upstreamRequest,
-      values,
-      rules,
-      records,
-      fields,
-      maxBytes: max_bytes,
-      slowCalls: ofOrigin,
-      keyed: key === undefined ? undefined : { account, executionId, key, fingerprint: fingerprintOf(intent_uid, parameters), nowMs },
-      replays: replayLimit && replays.of(account, replayLimit),
-      precheck: async () => {
-        const mismatch = findMismatch(request, live);
-        if (mismatch) throw mismatch;
-        requireNotPaused(live);
-        ofOrigin.requireRoom();
-        await quota.precheck();
+      call: {
+        ...live,
+        input,
+        values,
+        upstreamRequest,
+        rules,
+        records,
+        keyed:
+          key === undefined
+            ? undefined
+            : { account: holder.account, executionId, key, fingerprint: fingerprintOf(intent_uid, parameters), nowMs },
+        baseUrl: request.baseUrl,
       },
-      useProof: async () => proof?.use(),
-      baseUrl: request.baseUrl,
-      recheck,
+      guards: {
+        replays: replayLimit && replays.of(holder.account, replayLimit),
+        slowCalls: ofOrigin,
+        precheck: async () => {
+          const mismatch = findMismatch(request, live);
+          if (mismatch) throw mismatch;
+          requireNotPaused(live);
+          ofOrigin.requireRoom();
+          await quota.precheck();
+        },
+        useProof: async () => proof?.use(),
+        recheck,
+      },
     };
   };
+}
+
+/** The idempotency key of a call, which its transport may supply. @throws ApiError INVALID_PARAMETER if it needs one and has none */
+function keyOf(request: ExecutionRequest, { endpoint }: LiveIntent['intent'], rules: readonly Rule[]): string | undefined {
+  const isRequired = endpoint.idempotency_key?.required === true;
+  const isDeferred = rulesRequiringApproval(rules).length > 0 || prefersAsync(request);
+  const key = readIdempotencyKey(request) ?? (isDeferred ? request.keyIfDeferred : isRequired ? request.keyIfRequired : undefined);
+  if (isRequired && key === undefined) throw keyRequired(keyMissing);
+  return key;
 }

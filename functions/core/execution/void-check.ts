@@ -20,8 +20,7 @@ export interface Circumstances {
 
 /** Reads the circumstances except for the policy, in one or two round trips. */
 export async function readCircumstances(intents: Pick<LiveIntents, 'findWith'>, { claims, body }: DeferredContent) {
-  const { intent_uid } = body as { intent_uid: string };
-  const { found, others } = await intents.findWith(intent_uid, agentRecordKeys(claims.sub, holderOf(claims).principal));
+  const { found, others } = await intents.findWith(body.intent_uid, agentRecordKeys(claims.sub, holderOf(claims).principal));
   return { found, records: toAgentRecords(others) };
 }
 

@@ -1,14 +1,13 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { type CallKey, type CallKeys, callKeysFromEnvironment } from '../../web-bot-auth/call-keys.ts';
 import { type Credential, type Credentials, type CredentialValues, credentialsFromEnvironment } from '../credentials/credentials.ts';
 import { bounded, currentSignal } from '../runtime/invocation.ts';
 import { type Breaker, openBreaker } from './breaker.ts';
-import { CallFailed, type CallFailure, describeCallError } from './call-failure.ts';
+import { CallFailed, describeCallError } from './call-failure.ts';
 import type { UnusableBody } from './content-coding.ts';
 import { carriesCredential, withCredentialQuery } from './credential.ts';
 import { dial, type Resolve, resolveBySystem } from './dial.ts';
 import { checkOrigin, type EgressRules, egressRulesFromEnvironment, targetOf, withOwnHost } from './egress.ts';
-import { buildHeaders } from './headers.ts';
+import { type AddFields, buildHeaders, type CallSigner } from './headers.ts';
 import { type ConnectedRequest, type HttpAnswer, openHttpClient } from './http-client.ts';
 import { openRedactor, type Redactor } from './redact.ts';
 import type { UpstreamCall } from './request.ts';
@@ -65,8 +64,7 @@ export interface RelayOptions {
   resolve?: Resolve;
   breaker?: Breaker;
   credentials: Pick<Credentials, 'read'>;
-  /** the keys that sign calls */
-  callKeys: Pick<CallKeys, 'signing'>;
+  signers?: readonly CallSigner[];
   trustedCertificate?: string;
   /** maximum duration of a call in milliseconds; default: 20 seconds */
   maxDeadlineMs?: number;
@@ -80,111 +78,29 @@ export function openRelay({
   resolve = resolveBySystem,
   breaker = openBreaker(),
   credentials,
-  callKeys,
+  signers = [],
   trustedCertificate,
   maxDeadlineMs = 20_000,
 }: RelayOptions): Relay {
   const client = openHttpClient((target) => dial(target, { rules, resolve, connectTimeoutMs, trustedCertificate }), maxAnswerBytes);
-
-  /** Credentials whose next values have been accepted, so that they are tried first. */
-  const switched = new WeakSet<Credential>();
+  const switched: Shared['switched'] = new WeakSet();
 
   async function connect(call: UpstreamCall): Promise<ConnectedCall> {
-    const startedMs = performance.now();
+    const endMs = performance.now() + Math.min(call.deadlineMs, maxDeadlineMs);
     const url = new URL(call.request.url);
     if (checkOrigin(url.origin, withOwnHost(rules, call.baseUrl)).length > 0) throw new CallFailed('refused_address');
     const { hostname, port } = targetOf(url);
     const host = `${hostname}:${port}`;
     const waitSeconds = breaker.secondsToWait(host, call);
     if (waitSeconds > 0) throw new CallFailed('resting', undefined, waitSeconds);
-    const endMs = startedMs + Math.min(call.deadlineMs, maxDeadlineMs);
-    const leftMs = () => Math.max(0, endMs - performance.now());
-
-    /** what a timeout means now: `deadline` only while the upstream may have received the call */
-    let timeUp: CallFailure = 'late';
-    let sentMs: number | undefined;
-
-    const { request, key, credential, first, second } = await run(async (signal) => {
-      const [found, key] = await Promise.all([credentialsOf(call, url), signingKey()]);
-      return { ...found, key, request: await connectWith(call, found.first, key, signal) };
+    return new Call(call, host, endMs, { client, breaker, switched }).connect(async () => {
+      const [values, added] = await Promise.all([valuesOf(call, url), Promise.all(signers.map(read))]);
+      return { ...values, added };
     });
-    const connectedMs = performance.now() - startedMs;
-    return over(request, first);
-
-    /** The call over this connection, with these credential values. */
-    function over(request: ConnectedRequest, values: CredentialValues | undefined): ConnectedCall {
-      return { send: () => send(request, values), drop: () => drop(request) };
-    }
-
-    async function send(request: ConnectedRequest, values: CredentialValues | undefined): Promise<UpstreamAnswer | Resend> {
-      if (leftMs() === 0 || currentSignal()?.aborted) {
-        drop(request);
-        throw new CallFailed('late');
-      }
-      sentMs ??= performance.now();
-      return run(async (signal) => {
-        timeUp = 'deadline';
-        const answer = await request.send(signal).catch((error: unknown) => {
-          if (values === first && request.isReused && error instanceof CallFailed && error.reason === 'lost') return error;
-          throw error;
-        });
-        if (answer instanceof CallFailed) return resend(first, { signal, isNew: true, instead: answer });
-        if (answer.status === 401 && values === first && second !== undefined) return resend(second, { signal, instead: answer });
-        if (answer.status !== 401 && values === second) preferValues(credential, second);
-        return accept(answer, values);
-      });
-    }
-
-    /** Connects the call again. @param instead - the outcome if it is not sent again */
-    async function resend(
-      values: CredentialValues | undefined,
-      { signal, isNew = false, instead }: { signal: AbortSignal; isNew?: boolean; instead: HttpAnswer | CallFailed },
-    ): Promise<Resend> {
-      timeUp = 'late';
-      const request = await connectWith(call, values, key, signal, isNew);
-      return {
-        ...over(request, values),
-        giveUp() {
-          drop(request);
-          if (instead instanceof CallFailed) throw instead;
-          return accept(instead, first);
-        },
-      };
-    }
-
-    function accept(answer: HttpAnswer, values: CredentialValues | undefined): UpstreamAnswer {
-      breaker.record(host, true);
-      const isByNext = answer.status !== 401 && values !== undefined && values === credential?.next;
-      return {
-        ...answer,
-        url: call.request.url,
-        redactor: openRedactor(credential),
-        ...(isByNext && { isByNext }),
-        durationMs: connectedMs + performance.now() - (sentMs ?? performance.now()),
-      };
-    }
-
-    function drop(request: ConnectedRequest): void {
-      request.drop();
-      breaker.release(host, call);
-    }
-
-    /** Runs a step within the remaining time, and reports a failure to the circuit breaker. */
-    async function run<T>(step: (signal: AbortSignal) => Promise<T>): Promise<T> {
-      try {
-        return await bounded(leftMs(), (signal) => Promise.race([step(signal), whenAborted(signal)]));
-      } catch (error) {
-        const failure = describeCallError(error, timeUp);
-        const hasAnswered = failure instanceof CallFailed ? failure.hasAnswered : undefined;
-        if (hasAnswered === undefined) breaker.release(host, call);
-        else breaker.record(host, hasAnswered);
-        throw failure;
-      }
-    }
   }
 
   /** The credential values to try first, and the fallback for a 401. */
-  async function credentialsOf(call: UpstreamCall, url: URL) {
+  async function valuesOf(call: UpstreamCall, url: URL): Promise<Omit<Carried, 'added'>> {
     const credential = await credentialOf(call, url);
     if (credential?.next === undefined) return { credential, first: credential };
     const { next } = credential;
@@ -202,31 +118,159 @@ export function openRelay({
     }
   }
 
+  return { connect, close: client.close };
+}
+
+const read = (signer: CallSigner): Promise<AddFields> =>
+  signer().catch((error) => {
+    throw new CallFailed('no_key', error);
+  });
+
+/** What the calls of a relay share. */
+interface Shared {
+  client: ReturnType<typeof openHttpClient>;
+  breaker: Breaker;
+  /** credentials whose next values have been accepted, so that they are tried first */
+  switched: WeakSet<Credential>;
+}
+
+/** What a call carries besides its request. */
+interface Carried {
+  credential: Credential | undefined;
+  /** the values of the credential to try first */
+  first: CredentialValues | undefined;
+  /** the values to try after a 401 */
+  second?: CredentialValues;
+  added: readonly AddFields[];
+}
+
+/** A call, which is connected and then sent; if the upstream has not acted, it is connected and sent once more. */
+class Call {
+  readonly #call: UpstreamCall;
+  readonly #host: string;
+  readonly #endMs: number;
+  readonly #shared: Shared;
+  #carried: Carried = { credential: undefined, first: undefined, added: [] };
+  /** once it is `sent`, the upstream may have received the call */
+  #phase: 'connecting' | 'sent' = 'connecting';
+  #connectMs = 0;
+  #sentMs: number | undefined;
+
+  constructor(call: UpstreamCall, host: string, endMs: number, shared: Shared) {
+    this.#call = call;
+    this.#host = host;
+    this.#endMs = endMs;
+    this.#shared = shared;
+  }
+
+  async connect(readCarried: () => Promise<Carried>): Promise<ConnectedCall> {
+    const startedMs = performance.now();
+    const request = await this.#run(async (signal) => {
+      this.#carried = await readCarried();
+      return this.#dial(this.#carried.first, signal);
+    });
+    this.#connectMs = performance.now() - startedMs;
+    return this.#over(request, this.#carried.first);
+  }
+
+  /** The call over this connection, with these credential values. */
+  #over(request: ConnectedRequest, values: CredentialValues | undefined): ConnectedCall {
+    return { send: () => this.#send(request, values), drop: () => this.#drop(request) };
+  }
+
+  async #send(request: ConnectedRequest, values: CredentialValues | undefined): Promise<UpstreamAnswer | Resend> {
+    if (this.#leftMs() === 0 || currentSignal()?.aborted) {
+      this.#drop(request);
+      throw new CallFailed('late');
+    }
+    const { credential, first, second } = this.#carried;
+    this.#sentMs ??= performance.now();
+    return this.#run(async (signal) => {
+      this.#phase = 'sent';
+      const answer = await request.send(signal).catch((error: unknown) => {
+        if (values === first && request.isReused && error instanceof CallFailed && error.reason === 'lost') return error;
+        throw error;
+      });
+      if (answer instanceof CallFailed) return this.#resend(first, { signal, isNew: true, instead: answer });
+      if (answer.status === 401 && values === first && second !== undefined) return this.#resend(second, { signal, instead: answer });
+      if (answer.status !== 401 && values === second && credential && second) this.#prefer(credential, second);
+      return this.#accept(answer, values);
+    });
+  }
+
+  /** Connects the call again. @param instead - the outcome if it is not sent again */
+  async #resend(
+    values: CredentialValues | undefined,
+    { signal, isNew = false, instead }: { signal: AbortSignal; isNew?: boolean; instead: HttpAnswer | CallFailed },
+  ): Promise<Resend> {
+    this.#phase = 'connecting';
+    const request = await this.#dial(values, signal, isNew);
+    return {
+      ...this.#over(request, values),
+      giveUp: () => {
+        this.#drop(request);
+        if (instead instanceof CallFailed) throw instead;
+        return this.#accept(instead, this.#carried.first);
+      },
+    };
+  }
+
+  #accept(answer: HttpAnswer, values: CredentialValues | undefined): UpstreamAnswer {
+    const { credential } = this.#carried;
+    this.#shared.breaker.record(this.#host, true);
+    const isByNext = answer.status !== 401 && values !== undefined && values === credential?.next;
+    return {
+      ...answer,
+      url: this.#call.request.url,
+      redactor: openRedactor(credential),
+      ...(isByNext && { isByNext }),
+      durationMs: this.#connectMs + performance.now() - (this.#sentMs ?? performance.now()),
+    };
+  }
+
   /** Makes later calls try these accepted values first. */
-  function preferValues(credential: Credential | undefined, values: CredentialValues | undefined): void {
-    if (credential === undefined || values === undefined) return;
+  #prefer(credential: Credential, values: CredentialValues): void {
+    const { switched } = this.#shared;
     if (values === credential.next) switched.add(credential);
     else switched.delete(credential);
   }
 
-  const signingKey = () =>
-    callKeys.signing().catch((error) => {
-      throw new CallFailed('no_key', error);
-    });
+  #drop(request: ConnectedRequest): void {
+    request.drop();
+    this.#shared.breaker.release(this.#host, this.#call);
+  }
 
-  /** Opens a connection for a call with these credential values. */
-  async function connectWith(call: UpstreamCall, values: CredentialValues | undefined, key: CallKey, signal: AbortSignal, isNew = false) {
+  #leftMs(): number {
+    return Math.max(0, this.#endMs - performance.now());
+  }
+
+  /** Opens a connection for the call with these credential values. */
+  async #dial(values: CredentialValues | undefined, signal: AbortSignal, isNew = false): Promise<ConnectedRequest> {
     signal.throwIfAborted();
+    const call = this.#call;
     const request = values === undefined ? call.request : withCredentialQuery(call.request, values);
     const url = new URL(request.url);
     const { method, body } = request;
-    const connected = await client.connect({ method, url, headers: buildHeaders({ ...call, request }, url, values, key), body }, isNew);
+    const headers = buildHeaders({ ...call, request }, url, values, this.#carried.added);
+    const connected = await this.#shared.client.connect({ method, url, headers, body }, isNew);
     if (signal.aborted) connected.drop();
     signal.throwIfAborted();
     return connected;
   }
 
-  return { connect, close: client.close };
+  /** Runs a step within the remaining time, and reports a failure to the circuit breaker. */
+  async #run<T>(step: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const { breaker } = this.#shared;
+    try {
+      return await bounded(this.#leftMs(), (signal) => Promise.race([step(signal), whenAborted(signal)]));
+    } catch (error) {
+      const failure = describeCallError(error, this.#phase === 'sent' ? 'deadline' : 'late');
+      const hasAnswered = failure instanceof CallFailed ? failure.hasAnswered : undefined;
+      if (hasAnswered === undefined) breaker.release(this.#host, this.#call);
+      else breaker.record(this.#host, hasAnswered);
+      throw failure;
+    }
+  }
 }
 
 /** Needed because the client observes a signal only once connected. Rejects late, so that an answer received so far wins. */
@@ -234,10 +278,9 @@ const whenAborted = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => signal.addEventListener('abort', () => setImmediate(reject, signal.reason), { once: true }));
 
 /** The relay of a deployment. */
-export const relayFromEnvironment = (more: Pick<RelayOptions, 'maxDeadlineMs'> = {}): Relay =>
+export const relayFromEnvironment = (more: Pick<RelayOptions, 'signers' | 'maxDeadlineMs'>): Relay =>
   openRelay({
     rules: egressRulesFromEnvironment(),
     credentials: credentialsFromEnvironment(),
-    callKeys: callKeysFromEnvironment(),
     ...more,
   });

@@ -1,11 +1,26 @@
 import { foldHeaderName } from '../../../schemas/header.ts';
-import type { CallKey } from '../../web-bot-auth/call-keys.ts';
-import { signCall } from '../../web-bot-auth/signature.ts';
 import type { CredentialValues } from '../credentials/credentials.ts';
 import { traceHeaders } from '../runtime/trace.ts';
 import type { UpstreamCall } from './request.ts';
 
 type Fields = Record<string, string>;
+
+/** A call without the header fields that features add. */
+export interface OutgoingCall {
+  method: string;
+  url: URL;
+  body?: string | Buffer | undefined;
+  /** the header fields that say which call this is, by lower-case name */
+  fields: Readonly<Fields>;
+  /** the address of this gate */
+  baseUrl: string;
+}
+
+/** Returns the header fields that a feature adds to a call. */
+export type AddFields = (call: OutgoingCall) => Fields;
+
+/** Reads what a feature needs to add header fields to a call, such as a key, while the call's credential is read. */
+export type CallSigner = () => Promise<AddFields>;
 
 /** Percent-encodes the percent sign and everything except visible ASCII. */
 const headerText = (id: string): string => id.replace(/[^\x21-\x24\x26-\x7e]/gu, encodeURIComponent);
@@ -14,7 +29,12 @@ const headerText = (id: string): string => id.replace(/[^\x21-\x24\x26-\x7e]/gu,
  * Builds the header fields from scratch: of the agent's request, only its name, its trace and inputs that are header fields are passed on. Precedence,
  * lowest first: inputs, the service's fields, the credential, fields of every call.
  */
-export function buildHeaders(call: UpstreamCall, url: URL, credential: CredentialValues | undefined, key: CallKey): Fields {
+export function buildHeaders(
+  call: UpstreamCall,
+  url: URL,
+  credential: CredentialValues | undefined,
+  signers: readonly AddFields[],
+): Fields {
   const { request, service, idempotencyKey, baseUrl } = call;
   const fields = {
     'agent-id': headerText(call.agentId),
@@ -32,7 +52,7 @@ export function buildHeaders(call: UpstreamCall, url: URL, credential: Credentia
     'x-request-id': headerText(call.requestId),
     ...traceHeaders(),
     ...fields,
-    ...signCall({ method: request.method, url, body: request.body, fields, baseUrl }, key),
+    ...Object.assign({}, ...signers.map((sign) => sign({ method: request.method, url, body: request.body, fields, baseUrl }))),
   };
   return override(request.headers ?? {}, service.headers ?? {}, credential?.headers ?? {}, carried);
 }

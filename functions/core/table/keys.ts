@@ -74,12 +74,12 @@ export function tableOf(pk: string): TableName {
 const maxSortKeyBytes = 1024;
 
 /** Makes a sort key of a text. Replaces the end of a long text with a digest; folding may lengthen a text beyond the limit. */
-function toSortKey(text: string, prefixBytes = 0): string {
+export function toSortKey(text: string, prefixBytes = 0): string {
   if (Buffer.byteLength(text) + prefixBytes <= maxSortKeyBytes) return text;
   return `${text.slice(0, 200).toWellFormed()}#${createHash('sha256').update(text).digest('hex')}`;
 }
 
-const toSlot = (ms: number): string => new Date(ms).toISOString().slice(0, 16);
+export const toSlot = (ms: number): string => new Date(ms).toISOString().slice(0, 16);
 
 const key = definePartitions(ofCore);
 
@@ -116,27 +116,12 @@ export const keys = {
   jti: (issuer: string, jti: string): Key => key('jti', issuer, jti),
   slowCalls: (origin: string, functionName: string): Key => key('slowCalls', origin, `FUNCTION#${functionName}`),
   /**
-   * An execution in the usage statistics; all executions of an hour and shard share a partition
+   * An execution; all executions of an hour and shard share a partition
    * @param minuteMs - start of its minute
    */
   executed: (minuteMs: number, shard: number, executionId: string): Key => {
     const minute = toSlot(minuteMs);
     return key('usage', `${minute.slice(0, 13)}:00#${shard}`, `${minute}#${executionId}`);
-  },
-  /** the run that adds up executions */
-  countingRun: (): Key => key('usage', 'RUN', 'RUN'),
-  /** marks the totals of a minute as out of date */
-  changedMinute: (shard: number, minuteMs: number): Key => key('usage', `CHANGED#${shard}`, toSlot(minuteMs)),
-  /** marks the totals of an hour or a day as out of date */
-  changedSlot: (level: 'hour' | 'day', slotMs: number): Key => key('stats', 'CHANGED', `${level}#${toSlot(slotMs)}`),
-  /**
-   * The totals of a service, an intent or an agent in one time slot; slots that belong to the same slot of the next level share a partition
-   * @param slotMs - start of the minute, hour or day
-   */
-  stats: (level: 'minute' | 'hour' | 'day', dimension: string, slotMs: number, id: string): Key => {
-    const from = toSlot(slotMs);
-    const whole = from.slice(0, { minute: 13, hour: 10, day: 7 }[level]);
-    return key('stats', `${level}#${dimension}#${whole}`, toSortKey(`${from}#${id}`));
   },
   /** @param digest - of the secret in the person's cookie */
   session: (digest: string): Key => key('session', digest, 'SESSION'),

@@ -6,7 +6,8 @@ import type { Action } from '../../../functions/core/http/serve.ts';
 import { CallFailed } from '../../../functions/core/relay/call-failure.ts';
 import { unavailable } from '../../../functions/core/runtime/api-error.ts';
 import type { IntentInput } from '../../../schemas/intent.ts';
-import { admin, approvalTemplate, openDeferredParts } from '../../support/deferred.ts';
+import { admin, openApprovalParts } from '../../support/approvals/approval-parts.ts';
+import { approvalTemplate } from '../../support/deferred.ts';
 import { startExecuting } from '../../support/executing.ts';
 import { type Agent, execute, newAgent, obtainPat } from '../../support/gate.ts';
 import { type Answer, byAdmin, invoke, refusalOf } from '../../support/invoke.ts';
@@ -16,7 +17,7 @@ import { intentOf, serviceNamed } from '../../support/records.ts';
 
 const payments = { ...serviceNamed('Payments'), namespace: 'pay.example' };
 const { gate, upstream, serviceId, endpointAt } = await startExecuting(undefined, payments);
-const parts = openDeferredParts(gate);
+const parts = openApprovalParts(gate);
 let number = 0;
 let agent: Agent;
 let pat: string;
@@ -42,7 +43,7 @@ const definition = (intentUid: string, more: Partial<IntentInput> = {}) =>
 beforeEach(async () => {
   number++;
   decidedUnder = approvalTemplate();
-  execution = gate.openExecute({ template: approvalTemplate() });
+  execution = parts.openExecute({ template: approvalTemplate() });
   agent = await newAgent();
   pat = await obtainPat(gate, agent, approvalTemplate());
   await gate.intents.create(serviceId, definition(uid()));
@@ -445,14 +446,14 @@ describe('an approval of a call that was certainly not sent', () => {
     const policy = approvalTemplate({ more: [{ target: '{base_url}/api/intents', action: 'execute', constraint, duty }] });
     const token = await obtainPat(gate, agent, policy);
     const request = { token, headers: { 'Idempotency-Key': `async-${number}`, Prefer: 'respond-async' } };
-    execution = gate.openExecute({ template: policy });
+    execution = parts.openExecute({ template: policy });
     const asked = idOf(await ask({ code: 'DE' }, request));
     await parts.openWorker({ policy, relay: { connect: () => Promise.reject(new CallFailed('unreachable')) } })(asked);
     await gate.database.table.update(
       { pk: `CALL#${(await find()).account}`, sk: `async-${number}` },
       { set: { until: Date.now() + hourMs } },
     );
-    execution = gate.openExecute({ template: policy, now: () => Date.now() + 120_000 });
+    execution = parts.openExecute({ template: policy, now: () => Date.now() + 120_000 });
     const again = await ask({ code: 'DE' }, request);
     expect(again).toMatchObject({ status: 202, body: waiting });
     expect(idOf(again)).not.toBe(asked);
@@ -527,7 +528,7 @@ test('a call that needed no approval when it was requested is not made once it n
   const constraint = [{ leftOperand: '{base_url}/vocabulary/dateTime', operator: 'gte', rightOperand }];
   const duty = [{ action: '{base_url}/vocabulary/approve' }];
   const policy = approvalTemplate({ more: [{ target: '{base_url}/api/intents', action: 'execute', constraint, duty }] });
-  execution = gate.openExecute({ template: policy });
+  execution = parts.openExecute({ template: policy });
   const headers = { 'Idempotency-Key': `async-${number}`, Prefer: 'respond-async' };
   const asked = await ask({ code: 'DE' }, { token: await obtainPat(gate, agent, policy), headers });
   expect(asked).toMatchObject({ status: 202, body: { status: 'working' } });

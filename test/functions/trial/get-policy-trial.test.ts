@@ -1,12 +1,11 @@
 import { afterAll, expect, test } from '@jest/globals';
-import type { Executed } from '../../../functions/core/activity/executed-lines.ts';
+import type { Executed } from '../../../functions/core/activity/history.ts';
 import { openHistory } from '../../../functions/core/activity/history.ts';
 import { loadPolicyTemplate, openPolicy, publish } from '../../../functions/core/policy/policy.ts';
 import type { PolicyTemplate } from '../../../functions/core/policy/template.ts';
 import { readTrial } from '../../../functions/core/policy/trial.ts';
 import { newUlid } from '../../../functions/core/runtime/ulid.ts';
 import { createAction } from '../../../functions/trial/get-policy-trial.ts';
-import { openUsage } from '../../../functions/usage/usage.ts';
 import { namedPolicyTrial } from '../../../schemas/executions.ts';
 import { byAdmin, invoke, refusalOf } from '../../support/invoke.ts';
 import { startRegistry } from '../../support/registry.ts';
@@ -75,7 +74,7 @@ test('reports by rule, agent and intent what the policy would have done, and whi
     rule: '/prohibition/0',
     policy_digest: publish(inForce, 'https://api.example/test').digest,
   });
-  await openUsage(registry.table, () => nowMs).keep([
+  await openHistory(registry.table).keep([
     ...[10, 9, 8, 7].map((minutesAgo) => call(minutesAgo)),
     call(6, { trial: { policy: 'another', refused: '' } }),
     call(5, { agent_id: 'agent-2', holder: 'key-2', trial: { policy: digest, refused: '' } }),

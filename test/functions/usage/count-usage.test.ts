@@ -1,12 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
 import { beforeEach, describe, expect, jest, test } from '@jest/globals';
-import type { Executed } from '../../../functions/core/activity/executed-lines.ts';
-import { maxAgents, openSums } from '../../../functions/core/activity/totals.ts';
+import type { Executed } from '../../../functions/core/activity/history.ts';
 import { log } from '../../../functions/core/runtime/log.ts';
 import { newUlid } from '../../../functions/core/runtime/ulid.ts';
 import type { Table } from '../../../functions/core/table/table.ts';
 import { createAction } from '../../../functions/usage/count-usage.ts';
 import { openExecutionStats, toRows } from '../../../functions/usage/stats.ts';
+import { maxAgents, openSums } from '../../../functions/usage/totals.ts';
 import { leaseMs, openUsage } from '../../../functions/usage/usage.ts';
 import type { StatsDimension, StatsPeriod } from '../../../schemas/usage/stats.ts';
 import { deliveryOf, lineOf } from '../../support/executed-lines.ts';

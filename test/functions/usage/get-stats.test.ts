@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Executed } from '../../../functions/core/activity/executed-lines.ts';
-import { maxAgents } from '../../../functions/core/activity/totals.ts';
+import type { Executed } from '../../../functions/core/activity/history.ts';
 import { newUlid } from '../../../functions/core/runtime/ulid.ts';
 import { createAction } from '../../../functions/usage/get-stats.ts';
 import { openExecutionStats } from '../../../functions/usage/stats.ts';
+import { maxAgents } from '../../../functions/usage/totals.ts';
 import { openUsage } from '../../../functions/usage/usage.ts';
 import { stats, statsByAgent, statsByIntent } from '../../../schemas/usage/stats.ts';
 import { byAdmin, invoke, refusalOf, someAdmin } from '../../support/invoke.ts';

@@ -4,6 +4,7 @@ import type { RelayOptions } from '../../../functions/core/relay/call.ts';
 import type { UpstreamRequest } from '../../../functions/core/relay/request.ts';
 import { openCallKeys, periodMs } from '../../../functions/web-bot-auth/call-keys.ts';
 import { createAction } from '../../../functions/web-bot-auth/get-signature-directory.ts';
+import { openCallSigner } from '../../../functions/web-bot-auth/signer.ts';
 import { callOf, callUpstream, openLocalRelay } from '../../support/call-upstream.ts';
 import { makeCertificate } from '../../support/certificate.ts';
 import { baseUrl } from '../../support/gate.ts';
@@ -17,7 +18,8 @@ type IsSigned = (call: Seen, gate: { gate: string; keys: unknown[] }) => boolean
 const certificate = makeCertificate('upstream.example');
 const callKeys = makeCallKeys();
 
-const openWith = (options: Partial<RelayOptions> = {}) => openLocalRelay({ trustedCertificate: certificate.cert, callKeys, ...options });
+const openWith = (options: Partial<RelayOptions> = {}) =>
+  openLocalRelay({ trustedCertificate: certificate.cert, signers: [openCallSigner(callKeys)], ...options });
 
 const directory = async (of = callKeys) => invoke(createAction({ callKeys: of }), 'GET /.well-known/http-message-signatures-directory');
 
@@ -163,7 +165,7 @@ describe('keys rotate', () => {
   });
 
   test('and without any key, nothing is sent', async () => {
-    const through = openWith({ callKeys: { signing: () => Promise.reject(new Error('down')) } });
+    const through = openWith({ signers: [openCallSigner({ signing: () => Promise.reject(new Error('down')) })] });
     const before = upstream.seen.length;
     await expect(call(post, through)).rejects.toMatchObject({
       code: 'SERVICE_UNAVAILABLE',

@@ -10,6 +10,7 @@ import { CallFailed } from '../../../functions/core/relay/call-failure.ts';
 import { log } from '../../../functions/core/runtime/log.ts';
 import { keys } from '../../../functions/core/table/keys.ts';
 import { openReplay, replay } from '../../../functions/trial/replay.ts';
+import { noteTrialVerdict } from '../../../functions/trial/trial-verdict.ts';
 import { type RecordedExecution, recordedExecution } from '../../../schemas/executions.ts';
 import type { PatClaims } from '../../../schemas/pat.ts';
 import { openMemoryTable } from '../../world/memory-table.ts';
@@ -190,6 +191,7 @@ export async function runCalls(calls: readonly TrialCall[], template: PolicyTemp
       return { claims: claimsUnder(policy), policy, proof: undefined };
     },
     relay: { connect },
+    observers: [noteTrialVerdict],
     now,
   });
   const run: TrialRun = {

@@ -7,7 +7,8 @@ import { openMemoryTable } from '../../../world/memory-table.ts';
 
 const startMs = Date.UTC(2030, 0, 1);
 
-const unchecked = { baseUrl: 'https://gate.example', precheck: async () => {}, useProof: async () => {}, replays: undefined };
+const baseUrl = 'https://gate.example';
+const unchecked = { precheck: async () => {}, useProof: async () => {}, replays: undefined };
 
 /** Executes under one key; the attempts say what becomes of the calls, one after the other. */
 function openRuns(attempts: Attempted[]) {
@@ -16,7 +17,8 @@ function openRuns(attempts: Attempted[]) {
   const run = (nowMs = startMs) =>
     once(
       calls,
-      { ...unchecked, keyed: { account: 'key', key: 'once', executionId: `execution-${nowMs}-${made}`, fingerprint: 'same', nowMs } },
+      { baseUrl, keyed: { account: 'key', key: 'once', executionId: `execution-${nowMs}-${made}`, fingerprint: 'same', nowMs } },
+      unchecked,
       async () => attempts[made++] as Attempted,
     );
   return { run, made: () => made };
@@ -42,9 +44,9 @@ test('with too many replays, a new key runs, and one that has a record is read o
   const run = (key: string) =>
     once(
       { ...stored, find },
+      { baseUrl, keyed: { account: 'key', key, executionId: `execution-${key}-${reads}`, fingerprint: 'same', nowMs: startMs } },
       {
         ...unchecked,
-        keyed: { account: 'key', key, executionId: `execution-${key}-${reads}`, fingerprint: 'same', nowMs: startMs },
         replays: {
           findRefusal: () => new ApiError('TOO_MANY_REQUESTS', 'Too many replays.'),
           knowsKey: () => seen.has(key),

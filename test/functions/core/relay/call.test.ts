@@ -104,10 +104,6 @@ describe('a call', () => {
           'agent-key': 'thumbprint-1',
           'intent-uid': 'world.example:get-country:v1',
           'idempotency-key': 'key-1',
-          'content-digest': expect.any(String),
-          'signature-agent': 'gate="https://gate.example"',
-          'signature-input': expect.any(String),
-          signature: expect.any(String),
         },
       },
     ]);

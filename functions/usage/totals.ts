@@ -1,8 +1,8 @@
-import type { ErrorCode } from '../../../schemas/errors.ts';
-import { latencyLimits, type StatsDimension } from '../../../schemas/usage/stats.ts';
-import type { Key } from '../table/keys.ts';
-import type { Item } from '../table/table.ts';
-import type { Executed } from './executed-lines.ts';
+import type { ErrorCode } from '../../schemas/errors.ts';
+import { latencyLimits, type StatsDimension } from '../../schemas/usage/stats.ts';
+import type { Executed } from '../core/activity/history.ts';
+import type { Key } from '../core/table/keys.ts';
+import type { Item } from '../core/table/table.ts';
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;

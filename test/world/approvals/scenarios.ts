@@ -1,31 +1,32 @@
 import assert from 'node:assert/strict';
-import { openAgents } from '../../functions/agents/agents.ts';
-import { openApprovals } from '../../functions/approvals/approvals.ts';
-import type { BoundAgent } from '../../functions/core/activity/agent.ts';
-import { operator } from '../../functions/core/admin/admin.ts';
-import { nest } from '../../functions/core/execution/around.ts';
-import { digestHolder, listQueue, maxOfPart, type QueuedCall } from '../../functions/core/execution/call-queue.ts';
-import { openDeferredCalls } from '../../functions/core/execution/deferred-call-store.ts';
-import { openDeferredRun } from '../../functions/core/execution/deferred-worker.ts';
-import { openResolver } from '../../functions/core/execution/resolve.ts';
-import { openSlowCalls } from '../../functions/core/execution/slow-calls.ts';
-import { pack, unpack } from '../../functions/core/json/pack.ts';
-import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
-import { newClaims } from '../../functions/core/pat/token.ts';
-import { openPolicy } from '../../functions/core/policy/policy.ts';
-import { openIntents } from '../../functions/core/registry/intents.ts';
-import { openServices } from '../../functions/core/registry/services.ts';
-import { keys } from '../../functions/core/table/keys.ts';
-import type { Table } from '../../functions/core/table/table.ts';
-import type { PatClaims } from '../../schemas/pat.ts';
-import { answerFrom, openExecuteOver } from '../support/actions.ts';
-import { bindAgent } from '../support/bind-agent.ts';
-import { approvalTemplate } from '../support/deferred.ts';
-import { invoke } from '../support/invoke.ts';
-import { intentOf, serviceNamed } from '../support/records.ts';
-import type { Caller, Cast, End, Scenario } from './explore.ts';
-import { type MemoryTable, openMemoryTable } from './memory-table.ts';
-import { alike, answerOf, firstOf, lastOf, relayFails, requireCodes, times } from './outcomes.ts';
+import { openAgents } from '../../../functions/agents/agents.ts';
+import { openApprovals } from '../../../functions/approvals/approvals.ts';
+import type { BoundAgent } from '../../../functions/core/activity/agent.ts';
+import { operator } from '../../../functions/core/admin/admin.ts';
+import { nest } from '../../../functions/core/execution/around.ts';
+import { digestHolder, listQueue, maxOfPart, type QueuedCall } from '../../../functions/core/execution/call-queue.ts';
+import { openDeferredCalls } from '../../../functions/core/execution/deferred-call-store.ts';
+import { openDeferredRun } from '../../../functions/core/execution/deferred-worker.ts';
+import { openResolver } from '../../../functions/core/execution/resolve.ts';
+import { openSlowCalls } from '../../../functions/core/execution/slow-calls.ts';
+import { pack, unpack } from '../../../functions/core/json/pack.ts';
+import { openRateLimiter } from '../../../functions/core/limit/rate-limiter.ts';
+import { newClaims } from '../../../functions/core/pat/token.ts';
+import { openPolicy } from '../../../functions/core/policy/policy.ts';
+import { openIntents } from '../../../functions/core/registry/intents.ts';
+import { openServices } from '../../../functions/core/registry/services.ts';
+import { keys } from '../../../functions/core/table/keys.ts';
+import type { Table } from '../../../functions/core/table/table.ts';
+import type { PatClaims } from '../../../schemas/pat.ts';
+import { answerFrom, openExecuteOver } from '../../support/actions.ts';
+import { waitingForApproval } from '../../support/approvals/approval-parts.ts';
+import { bindAgent } from '../../support/bind-agent.ts';
+import { approvalTemplate } from '../../support/deferred.ts';
+import { invoke } from '../../support/invoke.ts';
+import { intentOf, serviceNamed } from '../../support/records.ts';
+import type { Caller, Cast, End, Scenario } from '../explore.ts';
+import { type MemoryTable, openMemoryTable } from '../memory-table.ts';
+import { alike, answerOf, firstOf, lastOf, relayFails, requireCodes, times } from '../outcomes.ts';
 
 const uid = 'a.example:b:v1';
 const baseUrl = 'https://api.example/test';
@@ -40,6 +41,7 @@ const policyOf = () => openPolicy(approvalTemplate());
 async function ask(table: Table, claims: PatClaims, key: string): Promise<{ status: number; id: string; text: string }> {
   const action = openExecuteOver(table, {
     authenticate: async () => ({ claims, policy: policyOf()(baseUrl), proof: undefined }),
+    instead: waitingForApproval(),
     relay: { connect: () => Promise.reject(new Error('a call that waits is made')) },
   });
   const { status, body } = await invoke(action, 'POST /api/intents/execute', {
@@ -75,7 +77,7 @@ async function makeWorld(count: number) {
 const work = ({ table, act }: Caller, id: string, sent: (url: string) => void) =>
   openDeferredRun({
     deferred: openDeferredCalls(table),
-    resolve: openResolver(openIntents(table), openSlowCalls(table, 'run-deferred-call', 10), Date.now),
+    resolve: openResolver({ intents: openIntents(table), slowCalls: openSlowCalls(table, 'run-deferred-call', 10) }),
     findPolicy: policyOf(),
     limits: openRateLimiter(table),
     relay: {

@@ -1,7 +1,7 @@
 import QuickLRU from 'quick-lru';
-import type { RateLimit } from '../../schemas/pat.ts';
-import { addCall, bucketAt, emptyWindow, freeAtMs, rollTo, type Window } from '../core/limit/window.ts';
-import { ApiError } from '../core/runtime/api-error.ts';
+import type { RateLimit } from '../../../schemas/pat.ts';
+import { addCall, bucketAt, emptyWindow, freeAtMs, rollTo, type Window } from '../limit/window.ts';
+import { ApiError } from '../runtime/api-error.ts';
 
 /** Number of replays allowed per call that the rate allows. */
 const replaysForEachCall = 10;

@@ -1,13 +1,8 @@
 import { gunzipSync } from 'node:zlib';
 import * as z from 'zod';
-import { type RecordedExecution, recordedExecution } from '../../../schemas/executions.ts';
-import { log } from '../runtime/log.ts';
-
-/** One execution, from the log line `executed` that `execution/log-line.ts` writes. */
-export interface Executed extends RecordedExecution {
-  /** milliseconds since the epoch */
-  at: number;
-}
+import { recordedExecution } from '../../schemas/executions.ts';
+import type { Executed } from '../core/activity/history.ts';
+import { log } from '../core/runtime/log.ts';
 
 /** A delivery from CloudWatch Logs. */
 const delivery = z.object({ awslogs: z.object({ data: z.base64() }) });

@@ -1,9 +1,9 @@
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
-import { readSubscriptions, startSubscriptions } from '../../../bin/local/subscriptions.ts';
-import type { Template } from '../../../bin/local/template.ts';
-import { readExecuted } from '../../../functions/core/activity/executed-lines.ts';
-import { newUlid } from '../../../functions/core/runtime/ulid.ts';
+import { readSubscriptions, startSubscriptions } from '../../../../bin/local/subscriptions.ts';
+import type { Template } from '../../../../bin/local/template.ts';
+import { newUlid } from '../../../../functions/core/runtime/ulid.ts';
+import { readExecuted } from '../../../../functions/usage/executed-lines.ts';
 
 const resource = (Type: string, Properties: Record<string, unknown>) => ({ Type, Properties, Metadata: {} });
 const templateWith = (FilterPattern = '{ $.message = "executed" }'): Template => ({
