@@ -16,12 +16,12 @@ import { type Action, serve } from './core/http/serve.ts';
 import { parseWithNulls } from './core/json/json.ts';
 import { openRateLimiter, type RateLimiter } from './core/limit/rate-limiter.ts';
 import { type Authenticate, authenticatorFromEnvironment } from './core/pat/authenticate.ts';
-import { judgingPolicyFromEnvironment } from './core/policy/policy.ts';
+import { policyFromEnvironment } from './core/policy/policy.ts';
 import { openLiveIntents } from './core/registry/live-intents.ts';
 import { type Relay, relayFromEnvironment } from './core/relay/call.ts';
 import { withNearestFromEnvironment } from './core/search/nearest.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
-import { aroundFromEnvironment, insteadFromEnvironment, observers, signersFromEnvironment } from './features.ts';
+import { aroundFromEnvironment, insteadFromEnvironment, observersFromEnvironment, signersFromEnvironment } from './features.ts';
 
 export interface Deps extends ResolverParts, DeferralParts {
   authenticate: Authenticate;
@@ -54,7 +54,7 @@ export const createAction = (deps: Deps): Action => {
   };
 };
 
-const findPolicy = judgingPolicyFromEnvironment();
+const findPolicy = policyFromEnvironment();
 
 const table = tableFromEnvironment();
 
@@ -67,7 +67,7 @@ export const action = createAction({
   deferred: openDeferredCalls(table),
   start: openStart(),
   relay: relayFromEnvironment({ signers: signersFromEnvironment() }),
-  observers,
+  observers: observersFromEnvironment(),
   instead: insteadFromEnvironment(),
   around: aroundFromEnvironment(table),
 });

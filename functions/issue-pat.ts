@@ -8,7 +8,7 @@ import { type IssuerParts, type IssuerSettings, issuerPartsFromEnvironment, open
 import { openPolicyArchive, openPolicyRefusals, type PolicyRefusals } from './core/pat/policy-refusals.ts';
 import { openProofs, type Proofs } from './core/pat/proof.ts';
 import { requireFirstUse, verifySignedPolicy } from './core/pat/signed-policy.ts';
-import { type FindPolicy, loadPolicyTemplate, openPolicy, parseBilling } from './core/policy/policy.ts';
+import { type FindPolicy, policyFromEnvironment } from './core/policy/policy.ts';
 import { invalidParameter } from './core/runtime/api-error.ts';
 import { readEnvironment } from './core/runtime/environment.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
@@ -59,7 +59,7 @@ export const createAction = ({ findPolicy, refusals, usedJtis, proofs, settings,
   };
 };
 
-const environment = readEnvironment(['protocol'], ['billing', 'requireFreshSignature', 'requireProofOfPossession']);
+const environment = readEnvironment(['protocol'], ['requireFreshSignature', 'requireProofOfPossession']);
 const table = tableFromEnvironment();
 const usedJtis = openUsedJtis(table);
 const { settings, ...parts } = issuerPartsFromEnvironment(table, issueChecksFromEnvironment(table), verifyDomainFromEnvironment(table));
@@ -67,7 +67,7 @@ const { settings, ...parts } = issuerPartsFromEnvironment(table, issueChecksFrom
 export const handler = serve(
   createAction({
     ...parts,
-    findPolicy: openPolicy(loadPolicyTemplate(), parseBilling(environment.billing)),
+    findPolicy: policyFromEnvironment(),
     refusals: openPolicyRefusals(openPolicyArchive(table)),
     usedJtis,
     proofs: openProofs(usedJtis, environment.requireProofOfPossession === 'true'),

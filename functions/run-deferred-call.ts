@@ -6,11 +6,11 @@ import { openResolver } from './core/execution/resolve.ts';
 import { slowCallsFromEnvironment } from './core/execution/slow-calls.ts';
 import { serveSchedule } from './core/http/serve.ts';
 import { openRateLimiter } from './core/limit/rate-limiter.ts';
-import { judgingPolicyFromEnvironment } from './core/policy/policy.ts';
+import { policyFromEnvironment } from './core/policy/policy.ts';
 import { openLiveIntents } from './core/registry/live-intents.ts';
 import { relayFromEnvironment } from './core/relay/call.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
-import { aroundFromEnvironment, observers, signersFromEnvironment } from './features.ts';
+import { aroundFromEnvironment, observersFromEnvironment, signersFromEnvironment } from './features.ts';
 
 const started = z.object({ execution_id: z.string() });
 
@@ -27,9 +27,9 @@ const run = createRun({
   resolve: openResolver({
     intents: openLiveIntents(table),
     slowCalls: slowCallsFromEnvironment(table, { leaseSeconds: longestRunSeconds }),
-    observers,
+    observers: observersFromEnvironment(),
   }),
-  findPolicy: judgingPolicyFromEnvironment(),
+  findPolicy: policyFromEnvironment(),
   limits: openRateLimiter(table),
   relay: relayFromEnvironment({ signers: signersFromEnvironment(), maxDeadlineMs: longestCallSeconds * 1_000 }),
   around: aroundFromEnvironment(table),

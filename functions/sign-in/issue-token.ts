@@ -2,7 +2,7 @@ import { tokenForm } from '../../schemas/sign-in/sign-in.ts';
 import { openUsedJtis } from '../core/activity/used-jti.ts';
 import { type Action, serve } from '../core/http/serve.ts';
 import { issuerPartsFromEnvironment } from '../core/pat/issue.ts';
-import { loadPolicyTemplate, openPolicy, parseBilling } from '../core/policy/policy.ts';
+import { policyFromEnvironment } from '../core/policy/policy.ts';
 import { readEnvironment } from '../core/runtime/environment.ts';
 import { tableFromEnvironment } from '../core/table/table.ts';
 import { issueChecksFromEnvironment } from '../features.ts';
@@ -35,14 +35,14 @@ const noAuthentication = () =>
     },
   );
 
-const { billing, signInSeconds } = readEnvironment(['signInSeconds'], ['billing']);
+const { signInSeconds } = readEnvironment(['signInSeconds']);
 const table = tableFromEnvironment();
 const { settings, ...parts } = issuerPartsFromEnvironment(table, issueChecksFromEnvironment(table));
 
 export const handler = serve(
   createAction({
     ...parts,
-    findPolicy: openPolicy(loadPolicyTemplate(), parseBilling(billing)),
+    findPolicy: policyFromEnvironment(),
     signIns: openSignIns(table),
     refreshTokens: openRefreshTokens(table),
     usedJtis: openUsedJtis(table),

@@ -3,14 +3,16 @@ import { type History, openHistory } from '../core/activity/history.ts';
 import { type AdminAction, forFullAdmins, serveAdmin } from '../core/admin/for-admins.ts';
 import { ok } from '../core/http/response.ts';
 import { listRules } from '../core/policy/describe.ts';
-import { type FindPolicy, judgingPolicyFromEnvironment } from '../core/policy/policy.ts';
+import { type FindPolicy, policyFromEnvironment } from '../core/policy/policy.ts';
 import { ApiError } from '../core/runtime/api-error.ts';
 import { tableFromEnvironment } from '../core/table/table.ts';
 import { replay } from './replay.ts';
+import { type FindTrial, trialsFromEnvironment } from './trial-verdict.ts';
 
 export interface Deps {
   history: Pick<History, 'readBack'>;
   findPolicy: FindPolicy;
+  findTrial: FindTrial;
   /** milliseconds since the epoch */
   now?: () => number;
 }
@@ -24,14 +26,15 @@ const [maxExecutions, maxRows] = [100_000, 500];
  * `GET /api/policy/try`: what the policy in the setting `tryPolicyFile` would have done to the calls that it was tried on. Conditions were judged
  * when the calls were made; limits are counted here, so that no call has to wait for them.
  */
-export const createAction = ({ history, findPolicy, now = Date.now }: Deps): AdminAction =>
+export const createAction = ({ history, findPolicy, findTrial, now = Date.now }: Deps): AdminAction =>
   forFullAdmins(async (_admin, request) => {
     const { period } = request.query(policyTrialQuery);
-    const { trial, rules, digest } = findPolicy(request.baseUrl);
+    const trial = findTrial(request.baseUrl);
     if (!trial)
       throw new ApiError('NOT_FOUND', 'No policy is on trial. Name one in the setting tryPolicyFile, and deploy.', {
         details: { reason: 'no_trial' },
       });
+    const { rules, digest } = findPolicy(request.baseUrl);
     const untilMs = now();
     const { executions, sinceMs } = await history.readBack(untilMs - periodMs[period], untilMs, maxExecutions);
     const tried = executions.filter((one) => one.trial?.policy === trial.digest);
@@ -49,6 +52,7 @@ export const createAction = ({ history, findPolicy, now = Date.now }: Deps): Adm
 export const handler = serveAdmin(
   createAction({
     history: openHistory(tableFromEnvironment()),
-    findPolicy: judgingPolicyFromEnvironment(),
+    findPolicy: policyFromEnvironment(),
+    findTrial: trialsFromEnvironment(),
   }),
 );

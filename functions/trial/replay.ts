@@ -6,7 +6,7 @@ import { describePointer } from '../core/policy/describe.ts';
 import { chargesOf, rulesRequiringApproval } from '../core/policy/judge.ts';
 import { type Charge, isRate } from '../core/policy/limits.ts';
 import type { Rule } from '../core/policy/reading.ts';
-import { judgeRecorded, readVerdict, type TrialPolicy, type Verdict } from '../core/policy/trial.ts';
+import { judgeRecorded, readVerdict, type TrialPolicy, type Verdict } from './trial.ts';
 
 /** The outcome of a replayed call; `pointer` is a JSON pointer to the rule that decides. */
 type ReplayOutcome = { is: 'permitted' } | { is: 'refused' | 'waiting'; pointer: string } | { is: 'unknown'; because: string };

@@ -18,6 +18,7 @@ import { openIntents } from '../../functions/core/registry/intents.ts';
 import { openServices } from '../../functions/core/registry/services.ts';
 import { newUlid } from '../../functions/core/runtime/ulid.ts';
 import type { Table } from '../../functions/core/table/table.ts';
+import { openTrials } from '../../functions/trial/trial-verdict.ts';
 import { openExecutionStats } from '../../functions/usage/stats.ts';
 import { sourceOf } from '../../lib/bundle.ts';
 import { type Endpoint, endpoints } from '../../lib/endpoints.ts';
@@ -52,7 +53,8 @@ function openWorld(table: Table, credentials: ReturnType<typeof openCredentials>
     history: openHistory(table),
     stats: openExecutionStats(table),
     limits: openRateLimiter(table),
-    findPolicy: openPolicy(loadPolicyTemplate(), undefined, loadPolicyTemplate()),
+    findPolicy: openPolicy(),
+    findTrial: openTrials(loadPolicyTemplate()),
     start: async () => {},
     outwait: async () => {},
   };

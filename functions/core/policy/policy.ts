@@ -4,19 +4,15 @@ import { canonicalDigest } from '../../../schemas/canonical.ts';
 import { type Billing, billing as billingSchema } from '../../../schemas/pat.ts';
 import type { Policy } from '../../../schemas/policy.ts';
 import { readEnvironment } from '../runtime/environment.ts';
-import { describeCause, log } from '../runtime/log.ts';
 import { type CompiledPolicy, compilePolicy, compileRules } from './compile.ts';
 import type { JudgedAgent } from './conditions.ts';
 import type { Rule } from './reading.ts';
 import { assigneeOf, rulesOf } from './rule-index.ts';
 import { fillTemplate, type PolicyTemplate, parsePolicyTemplate } from './template.ts';
-import { readTrial, type TrialPolicy } from './trial.ts';
 
 export interface CurrentPolicy extends PublishedPolicy {
   /** as it applies to one agent; from {@link FindPolicy}, to an unknown agent */
   compiled: CompiledPolicy;
-  /** the policy on trial */
-  trial?: TrialPolicy | undefined;
   /** the rules for all agents */
   rules: readonly Rule[];
   compiledFor(agent: JudgedAgent): CompiledPolicy;
@@ -31,13 +27,11 @@ export type FindPolicy = (baseUrl: string) => CurrentPolicy;
 
 /**
  * @param template - default: the policy of this deployment
- * @param tried - the policy on trial
  * @throws PolicyError at the first use if the policy cannot be put into effect; synthesis refuses such a policy
  */
-export const openPolicy = (template = loadPolicyTemplate(), billing?: Billing, tried?: PolicyTemplate): FindPolicy =>
+export const openPolicy = (template = loadPolicyTemplate(), billing?: Billing): FindPolicy =>
   perAddress((baseUrl) => {
     const published = publish(template, baseUrl);
-    const trial = tried && runTrialStep(() => readTrial(tried, baseUrl, billing));
     const whole = compilePolicy(published.policy, baseUrl, billing);
     const isAssigned = whole.rules.some(assigneeOf);
     const compiled = new WeakMap<readonly Rule[], CompiledPolicy>();
@@ -48,31 +42,17 @@ export const openPolicy = (template = loadPolicyTemplate(), billing?: Billing, t
       compiled.set(rules, own);
       return own;
     };
-    return { ...published, compiled: compiledFor({ account: '' }), rules: whole.rules, compiledFor, isAssigned, trial };
+    return { ...published, compiled: compiledFor({ account: '' }), rules: whole.rules, compiledFor, isAssigned };
   });
 
-export const parseBilling = (text?: string): Billing | undefined =>
-  text === undefined ? undefined : billingSchema.parse(JSON.parse(text));
-
-/** For functions that judge calls: includes the policy on trial. */
-export const judgingPolicyFromEnvironment = (): FindPolicy =>
-  openPolicy(loadPolicyTemplate(), parseBilling(readEnvironment([], ['billing']).billing), loadTrialTemplate());
-
-/** Reads the file of the setting `tryPolicyFile` beside the bundle. If it is invalid, the problem is logged and there is no trial. */
-function loadTrialTemplate(): PolicyTemplate | undefined {
-  const file = new URL('try-policy.json', import.meta.url);
-  return runTrialStep(() => (existsSync(file) ? parsePolicyTemplate(readFileSync(file, 'utf8')) : undefined));
+/** How `pay` duties are billed, if the deployment bills. */
+export function billingFromEnvironment(): Billing | undefined {
+  const { billing } = readEnvironment([], ['billing']);
+  return billing === undefined ? undefined : billingSchema.parse(JSON.parse(billing));
 }
 
-/** Runs part of a trial. A failure is logged, and must not affect anything else. */
-export function runTrialStep<T>(run: () => T): T | undefined {
-  try {
-    return run();
-  } catch (error) {
-    log.warn('policy not tried', { cause: describeCause(error) });
-    return undefined;
-  }
-}
+/** For functions that issue PATs or judge calls. */
+export const policyFromEnvironment = (): FindPolicy => openPolicy(loadPolicyTemplate(), billingFromEnvironment());
 
 export interface PublishedPolicy {
   policy: Policy;

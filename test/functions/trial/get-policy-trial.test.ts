@@ -3,9 +3,10 @@ import type { Executed } from '../../../functions/core/activity/history.ts';
 import { openHistory } from '../../../functions/core/activity/history.ts';
 import { loadPolicyTemplate, openPolicy, publish } from '../../../functions/core/policy/policy.ts';
 import type { PolicyTemplate } from '../../../functions/core/policy/template.ts';
-import { readTrial } from '../../../functions/core/policy/trial.ts';
 import { newUlid } from '../../../functions/core/runtime/ulid.ts';
 import { createAction } from '../../../functions/trial/get-policy-trial.ts';
+import { readTrial } from '../../../functions/trial/trial.ts';
+import { openTrials } from '../../../functions/trial/trial-verdict.ts';
 import { namedPolicyTrial } from '../../../schemas/executions.ts';
 import { byAdmin, invoke, refusalOf } from '../../support/invoke.ts';
 import { startRegistry } from '../../support/registry.ts';
@@ -37,7 +38,8 @@ const read = (tried: PolicyTemplate | undefined, query: Record<string, string> =
     byAdmin(
       createAction({
         history: openHistory(registry.table),
-        findPolicy: openPolicy(inForce, undefined, tried),
+        findPolicy: openPolicy(inForce),
+        findTrial: openTrials(tried),
         now: () => nowMs,
       }),
     ),

@@ -3,14 +3,14 @@ import { judgedAgent } from '../../../functions/core/pat/holder.ts';
 import { type CurrentPolicy, openPolicy, policyFor } from '../../../functions/core/policy/policy.ts';
 import type { Rule } from '../../../functions/core/policy/reading.ts';
 import { type PolicyTemplate, parsePolicyTemplate } from '../../../functions/core/policy/template.ts';
-import { readTrial } from '../../../functions/core/policy/trial.ts';
 import { openIntents } from '../../../functions/core/registry/intents.ts';
 import { openServices } from '../../../functions/core/registry/services.ts';
 import { CallFailed } from '../../../functions/core/relay/call-failure.ts';
 import { log } from '../../../functions/core/runtime/log.ts';
 import { keys } from '../../../functions/core/table/keys.ts';
 import { openReplay, replay } from '../../../functions/trial/replay.ts';
-import { noteTrialVerdict } from '../../../functions/trial/trial-verdict.ts';
+import { readTrial } from '../../../functions/trial/trial.ts';
+import { openTrialObserver, openTrials } from '../../../functions/trial/trial-verdict.ts';
 import { type RecordedExecution, recordedExecution } from '../../../schemas/executions.ts';
 import type { PatClaims } from '../../../schemas/pat.ts';
 import { openMemoryTable } from '../../world/memory-table.ts';
@@ -171,7 +171,7 @@ export async function runCalls(calls: readonly TrialCall[], template: PolicyTemp
   }
   for (let agent = 0; agent < people; agent++)
     await table.put({ ...keys.agent(`agent-${agent}`), agent_id: `agent-${agent}`, generation: '0' });
-  const findPolicy = openPolicy(template, undefined, tried);
+  const findPolicy = openPolicy(template);
   let current = calls[0] as TrialCall;
   const now = () => current.atMs;
   const connect = async () => {
@@ -191,7 +191,7 @@ export async function runCalls(calls: readonly TrialCall[], template: PolicyTemp
       return { claims: claimsUnder(policy), policy, proof: undefined };
     },
     relay: { connect },
-    observers: [noteTrialVerdict],
+    observers: [openTrialObserver(openTrials(tried))],
     now,
   });
   const run: TrialRun = {

@@ -1,7 +1,7 @@
-import { canonicalDigest } from '../../../schemas/canonical.ts';
-import type { TrialVerdict } from '../../../schemas/executions.ts';
-import type { Billing } from '../../../schemas/pat.ts';
-import { compilePolicy } from './compile.ts';
+import { canonicalDigest } from '../../schemas/canonical.ts';
+import type { TrialVerdict } from '../../schemas/executions.ts';
+import type { Billing } from '../../schemas/pat.ts';
+import { compilePolicy } from '../core/policy/compile.ts';
 import {
   type Call,
   type Condition,
@@ -10,11 +10,11 @@ import {
   isIntentSubject,
   type JudgedAgent,
   type JudgedIntent,
-} from './conditions.ts';
-import { covers, judge, type Refusal } from './judge.ts';
-import type { Rule } from './reading.ts';
-import { rulesOf } from './rule-index.ts';
-import { fillTemplate, type PolicyTemplate } from './template.ts';
+} from '../core/policy/conditions.ts';
+import { covers, judge, type Refusal } from '../core/policy/judge.ts';
+import type { Rule } from '../core/policy/reading.ts';
+import { rulesOf } from '../core/policy/rule-index.ts';
+import { fillTemplate, type PolicyTemplate } from '../core/policy/template.ts';
 
 /** A policy on trial: it is evaluated for calls, but decides none. */
 export interface TrialPolicy {
