@@ -11,14 +11,17 @@ import { warnOfPolicy } from '../lib/policy.ts';
 import { describeDecisions, describeUnknown, readSettings, requireDeployable, SettingsError, warnOfRates } from '../lib/settings.ts';
 import { IntentGateStack } from '../lib/stack.ts';
 
-/** Bundles functions. With INTENT_GATE_BUNDLES, a folder where the local stack caches bundles, copies them from there, creating it if necessary. */
+/**
+ * Bundles functions. With INTENT_GATE_BUNDLES, a folder where the local stack caches bundles with source maps, copies them from there, creating it if
+ * necessary.
+ */
 function bundle(names: readonly string[], folder: string): void {
   const { INTENT_GATE_BUNDLES: kept } = process.env;
   if (kept === undefined) {
     bundleFunctions(names, folder);
     return;
   }
-  if (!existsSync(kept)) bundleFunctions(functionNames(), kept);
+  if (!existsSync(kept)) bundleFunctions(functionNames(), kept, true);
   for (const name of names) cpSync(join(kept, name), join(folder, name), { recursive: true });
 }
 

@@ -75,6 +75,7 @@ async function run(): Promise<void> {
     onLog: showLog,
     allowHosts,
     context,
+    environment: { LOG_MESSAGES: 'true' },
     ...(host && { host }),
     ...(data !== undefined && { dataFolder: data }),
     ...(policy !== undefined && { policyFile: policy }),

@@ -25,9 +25,10 @@ function requireSources(names: readonly string[]): void {
  * Bundles every function.
  * @param names - of the files in `functions/`, without their extension
  * @param folder - gets one folder for each function, with its `index.cjs`
+ * @param hasSourceMaps - whether stack traces can name lines of the sources; for the local stack only
  * @throws SettingsError naming the files that are missing
  */
-export function bundleFunctions(names: readonly string[], folder: string): void {
+export function bundleFunctions(names: readonly string[], folder: string, hasSourceMaps = false): void {
   requireSources(names);
   buildSync({
     entryPoints: Object.fromEntries(names.map((name) => [`${name}/index`, sourceOf(name)])),
@@ -35,6 +36,8 @@ export function bundleFunctions(names: readonly string[], folder: string): void 
     outExtension: { '.js': '.cjs' },
     bundle: true,
     minify: true,
+    sourcemap: hasSourceMaps && 'linked',
+    sourcesContent: false,
     platform: 'node',
     target: 'node24',
     // An ES module that imports one of Node's modules loads all that this loads lazily: node:http loads fetch, a fifth of a cold start.

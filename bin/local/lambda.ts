@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
+import { toSourceLines } from './source-lines.ts';
 import type { FunctionDefinition } from './template.ts';
 
 export class LambdaTimeout extends Error {
@@ -180,7 +181,7 @@ function startEnvironment(
     resourceLimits: { maxOldGenerationSizeMb: memoryMb, maxYoungGenerationSizeMb },
   });
   const logLines = (text: string) => {
-    for (const line of text.replace(/\n$/, '').split('\n')) onLog(line, name);
+    for (const line of toSourceLines(text).replace(/\n$/, '').split('\n')) onLog(line, name);
   };
   let running: Run | undefined;
   worker.on('message', (message: Message) => {

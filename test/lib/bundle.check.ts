@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -7,7 +7,9 @@ import { Worker } from 'node:worker_threads';
 import { describe, expect, test } from '@jest/globals';
 import { localContext, synthesize } from '../../bin/local/synthesis.ts';
 import { bundleOf, readTemplate } from '../../bin/local/template.ts';
+import { bundleFunctions } from '../../lib/bundle.ts';
 import { backgroundFunctions, endpoints, hasFunction } from '../../lib/endpoints.ts';
+import { makeFolder } from '../support/folder.ts';
 import { logicalPrefix, type Template } from './synthesize.ts';
 
 const rows = [...endpoints.filter(hasFunction), ...backgroundFunctions];
@@ -79,6 +81,14 @@ describe.each(rows)('the bundle of $name', ({ name, needs }) => {
       policy: needs.policy === true,
     });
   });
+});
+
+test('only bundles of the local stack have source maps', () => {
+  const deployed = makeFolder();
+  bundleFunctions(['get-jwks'], deployed);
+  expect(readdirSync(join(deployed, 'get-jwks'))).toEqual(['index.cjs']);
+  expect(readFileSync(join(deployed, 'get-jwks', 'index.cjs'), 'utf8')).not.toContain('sourceMappingURL');
+  expect(readFileSync(`${bundle('get-jwks')}.map`, 'utf8')).toContain('functions/get-jwks.ts"');
 });
 
 test('bundles that compile patterns load the engine from beside them', () => {

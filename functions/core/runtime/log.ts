@@ -26,7 +26,8 @@ const writer =
 export const log = { info: writer('INFO'), warn: writer('WARN'), error: writer('ERROR') };
 
 /**
- * What may be logged about an error and each of its causes: name, AWS metadata and stack frames. Messages are left out, because they may quote input.
+ * What may be logged about an error and each of its causes: name, AWS metadata and stack frames. Messages are left out, because they may quote input;
+ * only a developer's local stack sets LOG_MESSAGES.
  */
 export function describeCause(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { name: typeof error };
@@ -34,6 +35,7 @@ export function describeCause(error: unknown): Record<string, unknown> {
   const frames = (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
   return {
     name: error.name,
+    ...(process.env.LOG_MESSAGES === 'true' && { message: error.message }),
     ...('code' in error && typeof error.code === 'string' && { code: error.code }),
     ...(httpStatusCode !== undefined && { aws_status: httpStatusCode, aws_request_id: requestId }),
     at: frames.slice(0, 6).map((frame) => frame.trim()),

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { buildSync } from 'esbuild';
 import { LambdaFailure, type LambdaOptions, LambdaThrottled, LambdaTimeout, openLambdas } from '../../../bin/local/lambda.ts';
 
 const cleanups: (() => unknown)[] = [];
@@ -86,6 +87,36 @@ describe('openLambdas', () => {
     await expect(lambda.invoke({ fail: true })).rejects.toEqual(new LambdaFailure(message));
     expect(await lambda.invoke({})).toBe('fine');
     if (logged) expect(lines.join('\n')).toContain(logged);
+  });
+
+  test('the log names lines of the sources if the bundle has a source map', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'sources-'));
+    cleanups.push(() => rmSync(folder, { recursive: true }));
+    const source = join(folder, 'fails.ts');
+    writeFileSync(
+      source,
+      'interface Event { input: string }\n\nexport const handler = async ({ input }: Event) => {\n  throw new TypeError(input);\n};\n',
+    );
+    const loggedWith = async (sourcemap: boolean) => {
+      const lines: string[] = [];
+      const lambdas = openLambdas({ onLog: (line) => lines.push(line) });
+      cleanups.push(lambdas.stop);
+      const outdir = join(folder, String(sourcemap));
+      buildSync({
+        entryPoints: { index: source },
+        outdir,
+        outExtension: { '.js': '.cjs' },
+        bundle: true,
+        minify: true,
+        platform: 'node',
+        sourcemap,
+      });
+      const definition = { name: 'fails', folder: outdir, handler: 'index.handler', environment: {}, timeoutMs: 5_000, memoryMb: 128 };
+      await expect(lambdas.invoke(definition, { input: 'no' })).rejects.toEqual(new LambdaFailure('fails threw'));
+      return lines.join('\n');
+    };
+    expect(await loggedWith(true)).toMatch(/^TypeError: no\n +at .*\(?fails\.ts:4:\d+/);
+    expect(await loggedWith(false)).toMatch(/^TypeError: no\n +at .*index\.cjs:1:\d+/);
   });
 
   test('a function that cannot be loaded fails every invocation', async () => {
