@@ -8,8 +8,8 @@ import type { ServiceRecord } from './core/registry/records.ts';
 import { noSuchService, recordChanged } from './core/registry/refusals.ts';
 import { registryFromEnvironment } from './core/registry/registry-from-environment.ts';
 import type { Services } from './core/registry/services.ts';
+import { chooseOrigins } from './core/relay/credential.ts';
 import { type EgressRules, egressRulesFromEnvironment } from './core/relay/egress.ts';
-import { chooseOrigins } from './core/relay/origins.ts';
 import { describeShort } from './core/relay/redact.ts';
 import { invalidParameter } from './core/runtime/api-error.ts';
 

@@ -3,7 +3,7 @@ import { type Key, keys } from '../table/keys.ts';
 import { readPartitions, writeMany } from '../table/pages.ts';
 import type { Item, Table } from '../table/table.ts';
 
-/** One execution, from the log line `executed` that `execution/log-line.ts` writes. */
+/** One execution, from the log line `executed` that `execution/execution.ts` writes. */
 export interface Executed extends RecordedExecution {
   /** milliseconds since the epoch */
   at: number;

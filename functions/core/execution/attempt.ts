@@ -12,9 +12,8 @@ import { CallFailed } from '../relay/call-failure.ts';
 import { carriesCredential } from '../relay/credential.ts';
 import { ApiError } from '../runtime/api-error.ts';
 import { bounded } from '../runtime/invocation.ts';
-import type { Execution } from './execution.ts';
+import type { Execution, LogLine } from './execution.ts';
 import { upstreamKeyOf, upstreamUuidOf } from './idempotency-key.ts';
-import type { LogLine } from './log-line.ts';
 import type { Attempted } from './once.ts';
 import type { Guards, Resolved, ResolvedCall } from './resolve.ts';
 

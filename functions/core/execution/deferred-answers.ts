@@ -1,8 +1,7 @@
 import type { ExecutionState } from '../../../schemas/deferred.ts';
 import { type ApiResponse, describeError } from '../http/response.ts';
 import { ApiError } from '../runtime/api-error.ts';
-import type { UsedKey } from './idempotent-call-store.ts';
-import type { Outcome } from './outcome.ts';
+import type { Outcome, UsedKey } from './idempotent-call-store.ts';
 
 export const executionUrl = (baseUrl: string, executionId: string): string => `${baseUrl}/api/executions/${executionId}`;
 

@@ -18,11 +18,11 @@ import {
   type KeyedRequest,
   longestDeferredRunMs,
   newCall,
+  type Outcome,
   outcomeMembers,
   type UsedKey,
   writeWith,
 } from './idempotent-call-store.ts';
-import type { Outcome } from './outcome.ts';
 
 /** What is stored with a call that waits for approval; a feature adds what it shows to those who decide. */
 export interface HeldContent {

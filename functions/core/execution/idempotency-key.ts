@@ -3,8 +3,7 @@ import type { ApiRequest } from '../http/request.ts';
 import type { ApiResponse } from '../http/response.ts';
 import { ApiError, invalidParameter } from '../runtime/api-error.ts';
 import { notApproved, outcomeNotStored, pending } from './deferred-answers.ts';
-import type { UsedKey } from './idempotent-call-store.ts';
-import type { Outcome } from './outcome.ts';
+import type { Outcome, UsedKey } from './idempotent-call-store.ts';
 
 export const idempotencyKey = /^[\x21-\x7e]{1,255}$/;
 

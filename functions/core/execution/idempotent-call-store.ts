@@ -3,12 +3,18 @@
  * the upstream did not act. `once.ts` decides which applies; `deferred-call-store.ts` stores deferred calls in the same records.
  */
 import { longestCallSeconds } from '../../../schemas/deferred.ts';
-import { isUnavailable, unavailable } from '../runtime/api-error.ts';
+import type { ErrorCode } from '../../../schemas/errors.ts';
+import type { ApiResponse } from '../http/response.ts';
+import { pack, unpack } from '../json/pack.ts';
+import { ApiError, type ApiErrorOptions, isUnavailable, unavailable } from '../runtime/api-error.ts';
 import { describeCause, log } from '../runtime/log.ts';
 import type { Condition, Update } from '../table/expression.ts';
 import { type Key, keys } from '../table/keys.ts';
 import type { Item, Table, Write } from '../table/table.ts';
-import { type Outcome, packOutcome, unpackOutcome } from './outcome.ts';
+
+export type Outcome = ApiResponse | ApiError;
+
+type PackedOutcome = { response: ApiResponse } | { error: { code: ErrorCode; message: string } & ApiErrorOptions };
 
 export interface KeyedCall {
   /** account of the holder, so that the next owner of the agent_id cannot read the stored outcomes */
@@ -195,6 +201,23 @@ export async function describeUsedKey(
 export async function outcomeMembers(outcome: Outcome, others?: Uint8Array): Promise<Pick<CallItem, 'state' | 'outcome'>> {
   const packed = await packOutcome(outcome);
   return { state: 'done', ...(packed.length + (others?.length ?? 0) <= maxOutcomeBytes && { outcome: packed }) };
+}
+
+/** Serialises an outcome. A refusal is stored in parts, because the final body names the request that it answers. */
+function packOutcome(outcome: Outcome): Promise<Uint8Array> {
+  let packed: PackedOutcome = { response: outcome as ApiResponse };
+  if (outcome instanceof ApiError) {
+    const { code, message, status, details, headers, fault } = outcome;
+    packed = { error: { code, message, status, details, headers, fault } };
+  }
+  return pack(packed);
+}
+
+async function unpackOutcome(bytes: Uint8Array): Promise<Outcome> {
+  const packed = (await unpack(bytes)) as PackedOutcome;
+  if ('response' in packed) return packed.response;
+  const { code, message, ...options } = packed.error;
+  return new ApiError(code, message, options);
 }
 
 /** Updates a record and makes the other writes in one request. @returns false if there are others and the conditions do not hold */

@@ -7,8 +7,8 @@ import { cutAnswer } from '../relay/cut.ts';
 import { narrowRefusal, selectAllowed, selectFields } from '../relay/select-fields.ts';
 import { ApiError } from '../runtime/api-error.ts';
 import type { DeferredContent } from './deferred-call-store.ts';
+import type { Outcome } from './idempotent-call-store.ts';
 import { answerOrThrow } from './once.ts';
-import type { Outcome } from './outcome.ts';
 
 /** What of an answer its caller gets. */
 interface Selection {

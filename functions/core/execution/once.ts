@@ -2,8 +2,7 @@ import type { ApiResponse } from '../http/response.ts';
 import { ApiError } from '../runtime/api-error.ts';
 import type { Write } from '../table/table.ts';
 import { answerUsedKey } from './idempotency-key.ts';
-import type { IdempotentCalls, KeyedRequest } from './idempotent-call-store.ts';
-import type { Outcome } from './outcome.ts';
+import type { IdempotentCalls, KeyedRequest, Outcome } from './idempotent-call-store.ts';
 import type { Replays } from './replay-meter.ts';
 
 /** What came of an attempt. */

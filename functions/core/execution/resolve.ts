@@ -1,19 +1,23 @@
 import type { ExecutionInput } from '../../../schemas/execution.ts';
 import { type AgentRecords, agentRecordKeys, toAgentRecords } from '../activity/agent.ts';
 import { openValidators } from '../parameters/validators.ts';
-import { judgedIntent } from '../policy/conditions.ts';
-import { chargesOf, rulesFor, rulesRequiringApproval } from '../policy/judge.ts';
+import type { Authenticated } from '../pat/authenticate.ts';
+import { type Call, judgedIntent } from '../policy/conditions.ts';
+import { describeRefusal } from '../policy/describe.ts';
+import { chargesOf, judge, rulesFor, rulesRequiringApproval } from '../policy/judge.ts';
 import { isRate, tightest } from '../policy/limits.ts';
+import type { CurrentPolicy } from '../policy/policy.ts';
 import type { Rule } from '../policy/reading.ts';
+import { isPermitted, isProhibited } from '../policy/scope.ts';
 import { findMismatch, type LiveIntent, type LiveIntents, requireIntent, requireNotPaused } from '../registry/live-intents.ts';
 import { expectedInputs, nullRules } from '../relay/endpoint.ts';
 import { buildRequest, type UpstreamRequest } from '../relay/request.ts';
+import { ApiError } from '../runtime/api-error.ts';
 import { openRecheck, type Recheck, requireNotStopped } from './block-check.ts';
 import type { Execution, ExecutionRequest, Observe } from './execution.ts';
 import { fingerprintOf, keyRequired, readIdempotencyKey } from './idempotency-key.ts';
 import type { KeyedRequest } from './idempotent-call-store.ts';
 import type { EarlyGuards } from './once.ts';
-import { requirePermission, requirePermittedCall } from './permission.ts';
 import { openReplayMeter } from './replay-meter.ts';
 import type { SlowCalls, SlowCallsOfOrigin } from './slow-calls.ts';
 
@@ -137,4 +141,35 @@ function keyOf(request: ExecutionRequest, { endpoint }: LiveIntent['intent'], ru
   const key = readIdempotencyKey(request) ?? (isDeferred ? request.keyIfDeferred : isRequired ? request.keyIfRequired : undefined);
   if (isRequired && key === undefined) throw keyRequired(keyMissing);
   return key;
+}
+
+/** @throws ApiError FORBIDDEN if the PAT's scope does not name the intent, or the policy prohibits it */
+function requirePermission({ claims, policy }: Authenticated, intentUid: string): void {
+  if (isProhibited(policy.compiled, intentUid)) {
+    throw new ApiError('FORBIDDEN', 'The usage policy prohibits this intent. GET /api/policy says which are permitted.', {
+      details: { reason: 'prohibited' },
+    });
+  }
+  if (!isPermitted(claims.scope, intentUid)) {
+    throw new ApiError('FORBIDDEN', 'The PAT does not permit this intent. GET /api/policy says which are permitted.', {
+      details: { reason: 'not_permitted' },
+    });
+  }
+}
+
+/**
+ * @returns the rules that cover the call; their limits apply
+ * @throws ApiError FORBIDDEN if no rule permits the call with these parameters at this time, or one forbids it
+ */
+function requirePermittedCall({ compiled }: CurrentPolicy, call: Call): Rule[] {
+  const judgement = judge(compiled.rules, call);
+  if (judgement.isPermitted) return judgement.rules;
+  const { reason, rule, condition, otherwise } = judgement;
+  throw new ApiError(
+    'FORBIDDEN',
+    'The usage policy does not permit this call; details.words says why. GET /api/policy returns the full policy.',
+    {
+      details: { reason, ...(rule && { rule: condition?.pointer ?? rule.pointer, words: describeRefusal(rule, condition, otherwise) }) },
+    },
+  );
 }

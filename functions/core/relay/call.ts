@@ -83,7 +83,7 @@ export function openRelay({
   maxDeadlineMs = 20_000,
 }: RelayOptions): Relay {
   const client = openHttpClient((target) => dial(target, { rules, resolve, connectTimeoutMs, trustedCertificate }), maxAnswerBytes);
-  const switched: Shared['switched'] = new WeakSet();
+  const switched = new WeakSet<Credential>();
 
   async function connect(call: UpstreamCall): Promise<ConnectedCall> {
     const endMs = performance.now() + Math.min(call.deadlineMs, maxDeadlineMs);
@@ -93,7 +93,7 @@ export function openRelay({
     const host = `${hostname}:${port}`;
     const waitSeconds = breaker.secondsToWait(host, call);
     if (waitSeconds > 0) throw new CallFailed('resting', undefined, waitSeconds);
-    return new Call(call, host, endMs, { client, breaker, switched }).connect(async () => {
+    return new Call({ call, host, endMs, client, breaker, switched }).connect(async () => {
       const [values, added] = await Promise.all([valuesOf(call, url), Promise.all(signers.map(read))]);
       return { ...values, added };
     });
@@ -126,8 +126,11 @@ const read = (signer: CallSigner): Promise<AddFields> =>
     throw new CallFailed('no_key', error);
   });
 
-/** What the calls of a relay share. */
-interface Shared {
+interface Setting {
+  call: UpstreamCall;
+  host: string;
+  /** when its time is up, on the clock of `performance` */
+  endMs: number;
   client: ReturnType<typeof openHttpClient>;
   breaker: Breaker;
   /** credentials whose next values have been accepted, so that they are tried first */
@@ -146,21 +149,15 @@ interface Carried {
 
 /** A call, which is connected and then sent; if the upstream has not acted, it is connected and sent once more. */
 class Call {
-  readonly #call: UpstreamCall;
-  readonly #host: string;
-  readonly #endMs: number;
-  readonly #shared: Shared;
+  readonly #in: Setting;
   #carried: Carried = { credential: undefined, first: undefined, added: [] };
   /** once it is `sent`, the upstream may have received the call */
   #phase: 'connecting' | 'sent' = 'connecting';
   #connectMs = 0;
   #sentMs: number | undefined;
 
-  constructor(call: UpstreamCall, host: string, endMs: number, shared: Shared) {
-    this.#call = call;
-    this.#host = host;
-    this.#endMs = endMs;
-    this.#shared = shared;
+  constructor(setting: Setting) {
+    this.#in = setting;
   }
 
   async connect(readCarried: () => Promise<Carried>): Promise<ConnectedCall> {
@@ -217,11 +214,12 @@ class Call {
 
   #accept(answer: HttpAnswer, values: CredentialValues | undefined): UpstreamAnswer {
     const { credential } = this.#carried;
-    this.#shared.breaker.record(this.#host, true);
+    const { call, host, breaker } = this.#in;
+    breaker.record(host, true);
     const isByNext = answer.status !== 401 && values !== undefined && values === credential?.next;
     return {
       ...answer,
-      url: this.#call.request.url,
+      url: call.request.url,
       redactor: openRedactor(credential),
       ...(isByNext && { isByNext }),
       durationMs: this.#connectMs + performance.now() - (this.#sentMs ?? performance.now()),
@@ -230,29 +228,29 @@ class Call {
 
   /** Makes later calls try these accepted values first. */
   #prefer(credential: Credential, values: CredentialValues): void {
-    const { switched } = this.#shared;
+    const { switched } = this.#in;
     if (values === credential.next) switched.add(credential);
     else switched.delete(credential);
   }
 
   #drop(request: ConnectedRequest): void {
     request.drop();
-    this.#shared.breaker.release(this.#host, this.#call);
+    this.#in.breaker.release(this.#in.host, this.#in.call);
   }
 
   #leftMs(): number {
-    return Math.max(0, this.#endMs - performance.now());
+    return Math.max(0, this.#in.endMs - performance.now());
   }
 
   /** Opens a connection for the call with these credential values. */
   async #dial(values: CredentialValues | undefined, signal: AbortSignal, isNew = false): Promise<ConnectedRequest> {
     signal.throwIfAborted();
-    const call = this.#call;
+    const { call, client } = this.#in;
     const request = values === undefined ? call.request : withCredentialQuery(call.request, values);
     const url = new URL(request.url);
     const { method, body } = request;
     const headers = buildHeaders({ ...call, request }, url, values, this.#carried.added);
-    const connected = await this.#shared.client.connect({ method, url, headers, body }, isNew);
+    const connected = await client.connect({ method, url, headers, body }, isNew);
     if (signal.aborted) connected.drop();
     signal.throwIfAborted();
     return connected;
@@ -260,14 +258,14 @@ class Call {
 
   /** Runs a step within the remaining time, and reports a failure to the circuit breaker. */
   async #run<T>(step: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const { breaker } = this.#shared;
+    const { call, host, breaker } = this.#in;
     try {
       return await bounded(this.#leftMs(), (signal) => Promise.race([step(signal), whenAborted(signal)]));
     } catch (error) {
       const failure = describeCallError(error, this.#phase === 'sent' ? 'deadline' : 'late');
       const hasAnswered = failure instanceof CallFailed ? failure.hasAnswered : undefined;
-      if (hasAnswered === undefined) breaker.release(this.#host, this.#call);
-      else breaker.record(this.#host, hasAnswered);
+      if (hasAnswered === undefined) breaker.release(host, call);
+      else breaker.record(host, hasAnswered);
       throw failure;
     }
   }

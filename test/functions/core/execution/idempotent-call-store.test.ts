@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { type KeyedRequest, openIdempotentCalls } from '../../../../functions/core/execution/idempotent-call-store.ts';
-import type { Outcome } from '../../../../functions/core/execution/outcome.ts';
+import { type KeyedRequest, type Outcome, openIdempotentCalls } from '../../../../functions/core/execution/idempotent-call-store.ts';
 import { ApiError } from '../../../../functions/core/runtime/api-error.ts';
 import { keys } from '../../../../functions/core/table/keys.ts';
 import { startTable } from '../../../support/table.ts';
