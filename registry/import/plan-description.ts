@@ -1,14 +1,15 @@
 import { pointer } from '../../functions/core/json/json.ts';
 import { originOf } from '../../functions/core/relay/url-template.ts';
-import { intentInput } from '../../schemas/intent.ts';
+import { type IntentInput, intentInput } from '../../schemas/intent.ts';
 import { isIntentUid, splitIntentUid, suggestIntentUid } from '../../schemas/intent-uid.ts';
 import { type Parameter, parameter, parameterTypes } from '../../schemas/parameter.ts';
 import { DocumentError } from './document.ts';
-import { type AddNote, isNode, list, type Node, type Note, node, text, texts, Unfit } from './node.ts';
+import { type AddNote, isNode, list, type Node, node, text, texts, Unfit } from './node.ts';
 import { describeDefault } from './parameter.ts';
-import { checkPlanned, distinct, type ImportOptions, type ImportPlan, planOne } from './plan.ts';
+import { checkPlanned, type ImportOptions, type ImportPlan } from './plan.ts';
 import { makeService } from './service.ts';
 import { fitDescription, fitName } from './text.ts';
+import { Walk } from './walk.ts';
 
 /** Spellings: as in section 2.6, with an underscore, and of the overview form. */
 const infoNames = ['service-info', 'service_info', 'service'];
@@ -26,8 +27,8 @@ const otherNames: Record<string, string> = { name: 'intent_name', parameters: 'i
 
 /** Plans the import of a service description (specification section 2.6); intents keep their uids if the registry accepts them. */
 export function planDescription(root: Node, options: ImportOptions): ImportPlan {
-  const notes: Note[] = [];
-  const addNote: AddNote = (path, note) => notes.push({ path, note });
+  const walk = new Walk(options);
+  const { addNote } = walk;
   const infoName = infoIn(root) ?? '';
   const info = node(root[infoName]);
   const addressOf = (kind: RegExp): string | undefined =>
@@ -57,27 +58,21 @@ export function planDescription(root: Node, options: ImportOptions): ImportPlan 
     addNote,
   );
   const credentials = texts(security.supported_auth_methods);
-  const plan: ImportPlan = { service, intents: [], skipped: [], notes: [], credentials, credentialLocations: [] };
-  const seen = new Set<string>();
+  const intents = new Map<string, IntentInput>();
   for (const [index, given] of list(root.intents).entries()) {
     const path = `/intents/${index}`;
-    const noted: Note[] = [];
-    const intent = planOne(text(node(given).intent_uid) ?? path, plan.skipped, () => {
-      const note: AddNote = (at, text) => noted.push({ path: at, note: text });
+    walk.attempt(text(node(given).intent_uid) ?? path, (note) => {
       const fitted = fitIntent(renameMembers(node(given), path, note), path, note);
       const below = originBelow(fitted.endpoint, options.serviceUrl ?? url);
       if (below) note(`${path}/endpoint`, `is called at ${below}, a subdomain of the service's host`);
       const allowedOrigins = [...(options.allowedOrigins ?? []), ...(below ? [below] : [])];
       const checked = checkPlanned(fitted, path, url, { ...options, allowedOrigins });
-      if (seen.has(checked.intent_uid)) throw new Unfit(path, 'has the same intent_uid as another one');
-      return checked;
+      if (intents.has(checked.intent_uid)) throw new Unfit(path, 'has the same intent_uid as another one');
+      intents.set(checked.intent_uid, checked);
     });
-    if (intent === undefined) continue;
-    notes.push(...noted);
-    seen.add(intent.intent_uid);
-    plan.intents.push(intent);
   }
-  return { ...plan, notes: distinct(notes) };
+  const { skipped } = walk;
+  return { service, intents: [...intents.values()], skipped, notes: walk.distinctNotes(), credentials, credentialLocations: [] };
 }
 
 /** The origin of an endpoint on a subdomain of the service, such as `api.shop.example` for `shop.example`. */

@@ -92,18 +92,3 @@ export function checkPlanned(
     throw refuse(issues);
   }
 }
-
-/** Runs `work`; if it throws Unfit, records the operation as skipped and returns undefined. */
-export function planOne<T>(operation: string, skipped: Skipped[], work: () => T): T | undefined {
-  try {
-    return work();
-  } catch (error) {
-    if (!(error instanceof Unfit)) throw error;
-    skipped.push({ operation, path: error.path, reason: error.message });
-    return undefined;
-  }
-}
-
-export const distinct = (notes: readonly Note[]): Note[] => [
-  ...new Map(notes.map((note) => [`${note.path}\n${note.note}`, note])).values(),
-];
