@@ -7,7 +7,7 @@ import { backgroundFunctions, backgroundWithCollection, type Endpoint, endpoints
 import { features } from '../lib/features.ts';
 
 const guide = 'CONTRIBUTING.md, "Add an endpoint", says how';
-const tests = globSync(['test/functions/**/*.test.ts', 'test/e2e/**/*.check.ts', 'test/support/deferred.ts']).map((file) => ({
+const tests = globSync(['test/functions/**/*.test.ts', 'test/e2e/**/*.check.ts', 'test/support/**/*.ts']).map((file) => ({
   file,
   text: readFileSync(file, 'utf8'),
 }));

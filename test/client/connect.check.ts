@@ -17,9 +17,9 @@ import {
   Unreachable,
   upstreamOf,
 } from '../../client/connect.ts';
-import { operator } from '../../functions/core/admin/admin.ts';
 import { baseUrl, type Gate, startGate } from '../support/gate.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
+import { revokeAgent } from '../support/stop-agent.ts';
 import { startUpstream } from '../support/upstream.ts';
 import { policyWithRate, type Service, serviceOver } from './service.ts';
 
@@ -220,7 +220,7 @@ describe('a stored agreement', () => {
     await run(await next());
     await run(await next());
     expect([onPolicy.mock.calls.length, service.count(`POST ${issuePath}`)]).toEqual([1, 1]);
-    await gate.agents.revoke(operator, { agentId });
+    await revokeAgent(gate.database.table, agentId);
     await run(await next());
     expect([onPolicy.mock.calls.length, service.count(`POST ${issuePath}`)]).toEqual([1, 2]);
     service.setPolicy(policyWithRate(30));
@@ -272,7 +272,7 @@ describe('the PAT', () => {
     const agentId = `agent-${randomUUID()}`;
     const client = await open({ agentId });
     await run(client);
-    await gate.agents.revoke(operator, { agentId });
+    await revokeAgent(gate.database.table, agentId);
     expect(await Promise.all([run(client), run(client), run(client)])).toEqual(Array.from({ length: 3 }, () => ({ name: 'France' })));
     expect(service.count(`POST ${issuePath}`)).toBe(2);
   });

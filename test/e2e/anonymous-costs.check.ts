@@ -9,7 +9,7 @@ import { variables } from '../../functions/core/runtime/environment.ts';
 import { newUlid } from '../../functions/core/runtime/ulid.ts';
 import { keys } from '../../functions/core/table/keys.ts';
 import { endpoints } from '../../lib/endpoints.ts';
-import { makeAgent, signJws, signProof } from '../support/agents.ts';
+import { makeAgent, signJws, signProof } from '../support/agent-keys.ts';
 import { startTable } from '../support/table.ts';
 import { toolCall } from '../support/tool-call.ts';
 import { bodyOf, type Call, startApi } from './api.ts';

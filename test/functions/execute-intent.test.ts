@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { operator } from '../../functions/core/admin/admin.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
 import { loadPolicyTemplate } from '../../functions/core/policy/policy.ts';
 import type { PolicyTemplate } from '../../functions/core/policy/template.ts';
@@ -12,6 +11,7 @@ import { startExecuting } from '../support/executing.ts';
 import { type Agent, execute, newAgent, obtainPat, post } from '../support/gate.ts';
 import type { Answer } from '../support/invoke.ts';
 import { intentOf } from '../support/records.ts';
+import { blockAgent, revokeAgent } from '../support/stop-agent.ts';
 
 let steps: Action;
 let agent: Agent;
@@ -197,7 +197,7 @@ describe('refuses, and calls no upstream:', () => {
 
   test('a revoked PAT, but not one that is issued afterwards', async () => {
     await register();
-    await gate.agents.revoke(operator, { agentId: agent.agentId });
+    await revokeAgent(gate.database.table, agent.agentId);
     const refused = await run();
     expectRefusal(refused, {
       status: 401,
@@ -285,7 +285,7 @@ describe('an Idempotency-Key', () => {
     expect(second).toMatchObject({ status: 200, body: first.body, headers: { 'Idempotent-Replayed': 'true' } });
     for (const other of [{ ...headers, 'Idempotency-Key': 'other' }, { 'If-Match': '"other"' }])
       expect((await run({ code: 'FR' }, other)).status).toBeGreaterThanOrEqual(400);
-    await gate.agents.block(operator, { agentId: agent.agentId }, 'Enough');
+    await blockAgent(gate.database.table, agent.agentId);
     expect(await run({ code: 'FR' }, headers)).toMatchObject({ status: 403, body: { error: { details: { reason: 'agent_blocked' } } } });
     expect(upstream.seen).toHaveLength(1);
   });

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { operator } from '../../functions/core/admin/admin.ts';
 import { recheckAfterMs } from '../../functions/core/execution/block-check.ts';
 import type { PolicyTemplate } from '../../functions/core/policy/template.ts';
 import type { Constraint, PolicyPermission, Prohibition } from '../../schemas/policy.ts';
@@ -9,6 +8,7 @@ import { type Agent, execute, type Gate, newAgent, obtainPat } from '../support/
 import { refusalOf } from '../support/invoke.ts';
 import { letPass } from '../support/let-pass.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
+import { blockAgent } from '../support/stop-agent.ts';
 
 const { gate, upstream, serviceId, endpointAt } = await startExecuting();
 let agent: Agent;
@@ -236,7 +236,7 @@ describe('a call with a slow connection', () => {
   test('is not made if the agent is blocked meanwhile', async () => {
     const { world, run } = await underSlow({});
     world.meanwhile = async () => {
-      await gate.agents.block(operator, { agentId: agent.agentId }, 'misuse');
+      await blockAgent(gate.database.table, agent.agentId);
       letPass(recheckAfterMs);
     };
     expect(refusalOf(await run(lookup))).toMatchObject({ status: 403, code: 'FORBIDDEN', details: { reason: 'agent_blocked' } });

@@ -1,10 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { startKms } from '../../bin/local/kms.ts';
-import { openAgents } from '../../functions/agents/agents.ts';
-import { isRevoked } from '../../functions/core/activity/agent.ts';
 import { openUsedJtis } from '../../functions/core/activity/used-jti.ts';
-import { operator } from '../../functions/core/admin/admin.ts';
 import { openKms } from '../../functions/core/aws/kms.ts';
 import { openPolicyArchive, openPolicyRefusals } from '../../functions/core/pat/policy-refusals.ts';
 import { openProofs } from '../../functions/core/pat/proof.ts';
@@ -12,6 +9,7 @@ import { openSigningKeys } from '../../functions/core/pat/signing-keys.ts';
 import { openPatVerifier } from '../../functions/core/pat/verify.ts';
 import { describePolicy } from '../../functions/core/policy/describe.ts';
 import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
+import { keys } from '../../functions/core/table/keys.ts';
 import { createAction as createGetJwks } from '../../functions/get-jwks.ts';
 import { createAction as createGetPolicy } from '../../functions/get-policy.ts';
 import type { Settings } from '../../functions/issue-pat.ts';
@@ -19,7 +17,7 @@ import { errorBody } from '../../schemas/errors.ts';
 import { keyPatClaims } from '../../schemas/pat.ts';
 import { type Policy, policyWords } from '../../schemas/policy.ts';
 import { openIssueOver } from '../support/actions.ts';
-import { makeAgent, signJws, signProof, type TestAgent } from '../support/agents.ts';
+import { makeAgent, signJws, signProof, type TestAgent } from '../support/agent-keys.ts';
 import { type Answer, invoke, refusalOf } from '../support/invoke.ts';
 import { refusals } from '../support/registry.ts';
 import { judgePat } from '../support/second-verifier.ts';
@@ -345,22 +343,7 @@ describe('POST /api/pat/issue', () => {
       details: { limit: { rate: 2, period: 3600, window: 3962 }, retry_after_seconds: expect.any(Number) },
     });
     expect(Number(answer.headers['Retry-After'])).toBeGreaterThan(0);
-    expect(await openAgents(store.table).find('late')).toBeUndefined();
-  });
-
-  test('a deletion frees the agent_id, and does not restore earlier PATs', async () => {
-    const agents = openAgents(store.table);
-    const [first, second] = [await makeAgent(), await makeAgent()];
-    const agent_id = randomUUID();
-    const early = await readClaims(await issue(await requestOf(first, { agent_id })));
-    expect(await agents.unbind(operator, { agentId: agent_id })).toBe(true);
-    expect(isRevoked(await agents.find(agent_id), early)).toBe(true);
-    expect((await issue(await requestOf(second, { agent_id }))).status).toBe(200);
-    expect(isRevoked(await agents.find(agent_id), early)).toBe(true);
-    await agents.unbind(operator, { agentId: agent_id });
-    const again = await readClaims(await issue(await requestOf(first, { agent_id })));
-    expect(isRevoked(await agents.find(agent_id), early)).toBe(true);
-    expect(isRevoked(await agents.find(agent_id), again)).toBe(false);
+    expect(await store.table.get(keys.agent('late'))).toBeUndefined();
   });
 
   test('a proof of possession is valid once, may be required, and yields a PAT that needs one at every use', async () => {

@@ -13,7 +13,6 @@ import { startExecuting } from '../support/executing.ts';
 import { execute, newAgent, obtainPat } from '../support/gate.ts';
 import { type Answer, byAdmin, invoke, refusalOf, someAdmin } from '../support/invoke.ts';
 import { letPass } from '../support/let-pass.ts';
-import { callTool, openMcp } from '../support/mcp/mcp.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
 import { refusals } from '../support/registry.ts';
 
@@ -147,13 +146,6 @@ describe('the intents of a paused service', () => {
     await resume();
     expect((await show('details')).body).toEqual(before.body);
     expect((await showService()).body).not.toHaveProperty('paused');
-  });
-
-  test('give advice to models', async () => {
-    await pause();
-    const { body } = await callTool(openMcp(gate), 'execute_intent', { intent_uid: uid, parameters: { code: 'FR' }, pat });
-    expect(body.result).toMatchObject({ isError: true, structuredContent: { error: { code: paused.code, message } } });
-    expect(JSON.stringify(body.result)).toContain('Tell the person you work for that this service is paused, or search_intents');
   });
 });
 

@@ -4,7 +4,6 @@ import type { IntentEndpoint } from '../../schemas/intent.ts';
 import { startExecuting } from '../support/executing.ts';
 import { newAgent, obtainPat } from '../support/gate.ts';
 import { invoke } from '../support/invoke.ts';
-import { callTool, openMcp } from '../support/mcp/mcp.ts';
 import { intentOf } from '../support/records.ts';
 
 const { gate, upstream, serviceId, endpointAt } = await startExecuting();
@@ -46,27 +45,6 @@ describe('an intent whose service requires a key', () => {
     const { status, keys } = await run(await register('digest', { required: true }), 'one');
     expect([status, keys]).toEqual([200, [expect.stringMatching(/^[\w-]{43}$/)]]);
   });
-
-  test.each<[string, object]>([
-    ['without-a-key', {}],
-    ['with-one', { idempotency_key: 'mine' }],
-  ])('gets a digest from a call over MCP %s', async (name, more) => {
-    const uid = await register(name, { required: true });
-    const { body } = await callTool(openMcp(gate), 'execute_intent', { intent_uid: uid, parameters: {}, pat, ...more });
-    expect([body.result.isError, upstream.seen.map(({ headers }) => headers['idempotency-key'])]).toEqual([
-      false,
-      [expect.stringMatching(/^[\w-]{43}$/)],
-    ]);
-  });
-});
-
-test('the same call twice in one MCP session is made twice, unless the agent gives a key', async () => {
-  const uid = await register('twice', { required: true });
-  const session = { 'Mcp-Session-Id': 'urls-123e4567-e89b-42d3-a456-426614174000' };
-  const call = (more = {}) => callTool(openMcp(gate), 'execute_intent', { intent_uid: uid, parameters: {}, pat, ...more }, session);
-  for (const more of [{}, {}, { idempotency_key: 'x' }, { idempotency_key: 'x' }]) await call(more);
-  expect(new Set(upstream.seen.map(({ headers }) => headers['idempotency-key']))).toHaveProperty('size', 3);
-  expect(upstream.seen).toHaveLength(3);
 });
 
 describe('a service that takes only UUIDs as keys', () => {

@@ -12,8 +12,8 @@ import { searchQuery } from '../../schemas/search.ts';
 import { multiply } from '../../tools/bench/search-corpus/multiply.ts';
 import { builtInCorpus, type Corpus, readCorpus, toRecords } from '../../tools/bench/search-corpus.ts';
 import { askEngine, judge, shipped } from '../../tools/bench/search-quality.ts';
+import { registryOf, stateInMemory } from '../support/opensearch/search-registry.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
-import { registryOf, stateInMemory } from '../support/search-registry.ts';
 import { startTable, type TestTable } from '../support/table.ts';
 import { type OpenSearchNode, startOpenSearch } from './node.ts';
 

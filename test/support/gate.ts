@@ -3,18 +3,10 @@ import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { CompactSign, exportJWK, generateKeyPair } from 'jose';
 import { startKms } from '../../bin/local/kms.ts';
 import { startSecrets } from '../../bin/local/secrets.ts';
-import { openAgents } from '../../functions/agents/agents.ts';
-import { openApprovalCheck } from '../../functions/agents/approval-check.ts';
-import { openApprovedDomains } from '../../functions/agents/approved-domains.ts';
-import { openUsedJtis } from '../../functions/core/activity/used-jti.ts';
 import { openKms } from '../../functions/core/aws/kms.ts';
 import { openCredentials } from '../../functions/core/credentials/credentials.ts';
 import { openSecretsManager } from '../../functions/core/credentials/vault.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
-import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
-import { openAgentBinder } from '../../functions/core/pat/bind-agent.ts';
-import { openBoundReads } from '../../functions/core/pat/document-reads.ts';
-import { openPolicyArchive } from '../../functions/core/pat/policy-refusals.ts';
 import { openSigningKeys } from '../../functions/core/pat/signing-keys.ts';
 import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
 import type { PolicyTemplate } from '../../functions/core/policy/template.ts';
@@ -22,10 +14,6 @@ import { openIntents } from '../../functions/core/registry/intents.ts';
 import { openServices } from '../../functions/core/registry/services.ts';
 import { openRelay, type RelayOptions } from '../../functions/core/relay/call.ts';
 import type { Table } from '../../functions/core/table/table.ts';
-import { createAction as createIssueToken } from '../../functions/sign-in/issue-token.ts';
-import { openRefreshTokens } from '../../functions/sign-in/refresh-tokens.ts';
-import { openSignIns } from '../../functions/sign-in/sign-ins.ts';
-import { openDirectories } from '../../functions/web-bot-auth/agent-directory.ts';
 import { type ExecuteDeps, openAuthenticate, openExecuteOver, openIssueOver } from './actions.ts';
 import { type Answer, invoke } from './invoke.ts';
 import { startTable } from './table.ts';
@@ -40,7 +28,7 @@ export interface Agent {
 }
 
 /** The parts of the gate that deal with agents, over a real table, KMS and Secrets Manager of their own, in this process. */
-export async function startGate(relayOptions: Partial<RelayOptions> = {}, now?: () => number) {
+export async function startGate(relayOptions: Partial<RelayOptions> = {}) {
   const database = await startTable();
   const kms = await startKms();
   const region = 'eu-west-1';
@@ -56,39 +44,12 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}, now?: 
     ...relayOptions,
   });
   const { table } = database;
-  const { resolve, trustedCertificate } = relayOptions;
-  const network = { ...(resolve && { resolve }), ...(trustedCertificate !== undefined && { trustedCertificate }) };
-  const verifyDomain = openDirectories(
-    openBoundReads(table, 'issue-pat'),
-    { rules: { ports: [443], allowLoopback: true, ownHosts: [] }, ...network },
-    now,
-  );
 
   /** A new instance of `issue-pat`. */
-  const openIssue = (template: PolicyTemplate = loadPolicyTemplate(), isApprovalRequired = false, isSharingAllowed = false): Action =>
-    openIssueOver(table, {
-      template,
-      signingKeys,
-      verifyDomain,
-      checks: [openApprovalCheck(table, isApprovalRequired)],
-      settings: { isSharingAllowed },
-    });
-
-  const signIns = openSignIns(table);
-
-  /** A new instance of the endpoint that exchanges codes. */
-  const openToken = (template: PolicyTemplate = loadPolicyTemplate(), isApprovalRequired = false, keys = signingKeys): Action =>
-    createIssueToken({
-      findPolicy: openPolicy(template),
-      agents: openAgentBinder(table, [openApprovalCheck(table, isApprovalRequired)]),
-      archive: openPolicyArchive(table),
-      signIns,
-      refreshTokens: openRefreshTokens(table),
-      usedJtis: openUsedJtis(table),
-      limits: openRateLimiter(table),
-      signingKeys: keys,
-      settings: { patLifeSeconds: 3_600, signInSeconds: 43_200, issueLimitPerHour: 60 },
-    });
+  const openIssue = (
+    template: PolicyTemplate = loadPolicyTemplate(),
+    more: Omit<Parameters<typeof openIssueOver>[1], 'template' | 'signingKeys'> = {},
+  ): Action => openIssueOver(table, { template, signingKeys, ...more });
 
   /** Ids of the calls for which the worker was started. */
   const started: string[] = [];
@@ -128,12 +89,8 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}, now?: 
     credentials: serviceCredentials,
     services: openServices(table),
     intents: openIntents(table),
-    agents: openAgents(table),
     signingKeys,
-    signIns,
-    domains: openApprovedDomains(table),
     openIssue,
-    openToken,
     openExecute,
     openAuthenticate: (template: PolicyTemplate) => openAuthenticate(table, signingKeys, template),
     relay,

@@ -22,7 +22,7 @@ import { keys } from '../../functions/core/table/keys.ts';
 import type { Table } from '../../functions/core/table/table.ts';
 import type { ApiDocument } from '../../schemas/openapi.ts';
 import { answerFrom, openAuthenticate, openExecuteOver, openIssueOver } from '../support/actions.ts';
-import { makeAgent, signJws, signProof, type TestAgent } from '../support/agents.ts';
+import { makeAgent, signJws, signProof, type TestAgent } from '../support/agent-keys.ts';
 import { eventOf } from '../support/invoke.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
 import { type Caller, type End, type Failure, type Scenario, usualStartMs } from './explore.ts';

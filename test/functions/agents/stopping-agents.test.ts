@@ -1,5 +1,7 @@
 import { beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { calculateJwkThumbprint, decodeJwt, type JWK } from 'jose';
+import { openAgents } from '../../../functions/agents/agents.ts';
+import { openApprovalCheck } from '../../../functions/agents/approval-check.ts';
 import { createAction as createApprove } from '../../../functions/agents/approve-agent.ts';
 import { createAction as createBlock } from '../../../functions/agents/block-agent.ts';
 import { createAction as createClear } from '../../../functions/agents/clear-waiting-agents.ts';
@@ -8,6 +10,7 @@ import { createAction as createList } from '../../../functions/agents/list-agent
 import { approvalKeys } from '../../../functions/agents/records.ts';
 import { createAction as createUnblock } from '../../../functions/agents/unblock-agent.ts';
 import { maxWaiting, requestApproval } from '../../../functions/agents/waiting-agents.ts';
+import { isRevoked } from '../../../functions/core/activity/agent.ts';
 import { operator } from '../../../functions/core/admin/admin.ts';
 import { outwaitEarlierReads, recheckAfterMs } from '../../../functions/core/execution/block-check.ts';
 import { openDeferredCalls } from '../../../functions/core/execution/deferred-call-store.ts';
@@ -15,7 +18,7 @@ import { openRateLimiter } from '../../../functions/core/limit/rate-limiter.ts';
 import { loadPolicyTemplate, openPolicy } from '../../../functions/core/policy/policy.ts';
 import { log } from '../../../functions/core/runtime/log.ts';
 import { agentPage, agentWithUsage } from '../../../schemas/agents/agents.ts';
-import { makeAgent, signJws, signProof } from '../../support/agents.ts';
+import { makeAgent, signJws, signProof } from '../../support/agent-keys.ts';
 import { startExecuting } from '../../support/executing.ts';
 import { type Agent, baseUrl, execute, newAgent, obtainPat, post, requestPat } from '../../support/gate.ts';
 import { type Answer, byAdmin, invoke, nextQuery, refusalOf } from '../../support/invoke.ts';
@@ -24,6 +27,12 @@ import { intentOf } from '../../support/records.ts';
 import { refusals } from '../../support/registry.ts';
 
 const { gate, upstream, serviceId, endpointAt } = await startExecuting();
+const agents = openAgents(gate.database.table);
+const openIssue = (template = loadPolicyTemplate(), isApprovalRequired = false, isSharingAllowed = false) =>
+  gate.openIssue(template, {
+    checks: [openApprovalCheck(gate.database.table, isApprovalRequired)],
+    settings: { isSharingAllowed },
+  });
 const uid = 'test.example:stop:v1';
 await gate.intents.create(serviceId, intentOf(uid, { endpoint: endpointAt() }));
 
@@ -34,30 +43,26 @@ beforeEach(() => {
 });
 
 const block = (agent_id: string, outwait = async (): Promise<void> => {}, reason = 'Too many calls', query = {}): Promise<Answer> =>
-  invoke(
-    byAdmin(createBlock({ agents: gate.agents, deferred: openDeferredCalls(gate.database.table), outwait })),
-    'PUT /api/agents/{agent_id}/block',
-    {
-      path: { agent_id },
-      query,
-      body: { reason },
-    },
-  );
+  invoke(byAdmin(createBlock({ agents, deferred: openDeferredCalls(gate.database.table), outwait })), 'PUT /api/agents/{agent_id}/block', {
+    path: { agent_id },
+    query,
+    body: { reason },
+  });
 const unblock = (agent_id: string, query = {}) =>
-  invoke(byAdmin(createUnblock(gate)), 'DELETE /api/agents/{agent_id}/block', { path: { agent_id }, query });
+  invoke(byAdmin(createUnblock({ agents })), 'DELETE /api/agents/{agent_id}/block', { path: { agent_id }, query });
 const approve = (agent_id: string, body: object = {}, query: Record<string, string> = {}) =>
-  invoke(byAdmin(createApprove(gate)), 'POST /api/agents/{agent_id}/approve', { path: { agent_id }, query, body });
+  invoke(byAdmin(createApprove({ agents })), 'POST /api/agents/{agent_id}/approve', { path: { agent_id }, query, body });
 const findPolicy = openPolicy();
 const show = (agent_id: string) =>
-  invoke(byAdmin(createGet({ ...gate, findPolicy, limits: openRateLimiter(gate.database.table) })), 'GET /api/agents/{agent_id}', {
+  invoke(byAdmin(createGet({ agents, findPolicy, limits: openRateLimiter(gate.database.table) })), 'GET /api/agents/{agent_id}', {
     path: { agent_id },
   });
-const list = (query: Record<string, string>) => invoke(byAdmin(createList(gate)), 'GET /api/agents', { query });
+const list = (query: Record<string, string>) => invoke(byAdmin(createList({ agents })), 'GET /api/agents', { query });
 const run = (pat: string, steps = gate.openExecute(), headers = {}) => execute(steps, pat, uid, { code: 'FR' }, headers);
 /** The policy with a limit of two calls an hour. */
 const twiceAnHour = () =>
   JSON.parse(JSON.stringify(loadPolicyTemplate()).replaceAll(':60,', ':2,').replaceAll('vocabulary/minute', 'vocabulary/hour'));
-const thumbprintOf = async (agentId: string) => (await gate.agents.find(agentId))?.thumbprint;
+const thumbprintOf = async (agentId: string) => (await agents.find(agentId))?.thumbprint;
 
 const blockedMessage =
   'The operators of this gate have blocked this agent. Using another agent_id or PAT will not help. Stop, and contact them.';
@@ -84,12 +89,12 @@ describe('a blocked agent', () => {
     await obtainPat(gate, agent);
     await block(agent.agentId);
     gate.database.operations.length = 0;
-    expect(refusalOf(await requestPat(gate.openIssue(), presented))).toEqual(blockedAtIssue);
+    expect(refusalOf(await requestPat(openIssue(), presented))).toEqual(blockedAtIssue);
     expect(gate.database.operations).toEqual(['BatchGetItem']);
-    expect(await gate.agents.unbind(operator, { agentId: agent.agentId })).toBe(true);
-    expect(refusalOf(await requestPat(gate.openIssue(), presented))).toEqual(blockedAtIssue);
+    expect(await agents.unbind(operator, { agentId: agent.agentId })).toBe(true);
+    expect(refusalOf(await requestPat(openIssue(), presented))).toEqual(blockedAtIssue);
     expect((await unblock(agent.agentId)).status).toBe(204);
-    expect((await requestPat(gate.openIssue(), presented)).status).toBe(200);
+    expect((await requestPat(openIssue(), presented)).status).toBe(200);
   });
 
   test('executes nothing from the next request on, under any of its names, at the cost of one read', async () => {
@@ -117,10 +122,10 @@ describe('a blocked agent', () => {
       status: 200,
       body: { agent_id: agent.agentId, state: 'blocked', block: { reason: 'Too many calls', blocked_at: expect.any(String) } },
     });
-    expect(refusalOf(await requestPat(gate.openIssue(), agent))).toEqual(blockedAtIssue);
+    expect(refusalOf(await requestPat(openIssue(), agent))).toEqual(blockedAtIssue);
     await unblock(agent.agentId);
     expect((await show(agent.agentId)).status).toBe(404);
-    expect((await requestPat(gate.openIssue(), agent)).status).toBe(200);
+    expect((await requestPat(openIssue(), agent)).status).toBe(200);
   });
 
   test('may be named by its key alone, before its first request', async () => {
@@ -129,10 +134,10 @@ describe('a blocked agent', () => {
     const { status, body } = await block('~', undefined, undefined, { key_thumbprint });
     expect({ status, body }).toMatchObject({ status: 200, body: { agent_id: `~${key_thumbprint}`, state: 'blocked' } });
     for (const agentId of [agent.agentId, 'another']) {
-      expect(refusalOf(await requestPat(gate.openIssue(), { ...agent, agentId }))).toEqual(blockedAtIssue);
+      expect(refusalOf(await requestPat(openIssue(), { ...agent, agentId }))).toEqual(blockedAtIssue);
     }
     expect((await unblock('~', { key_thumbprint })).status).toBe(204);
-    expect((await requestPat(gate.openIssue(), agent)).status).toBe(200);
+    expect((await requestPat(openIssue(), agent)).status).toBe(200);
   });
 
   test('can be blocked again, with another reason; an agent that is not blocked cannot be unblocked', async () => {
@@ -141,7 +146,7 @@ describe('a blocked agent', () => {
     await block(agent.agentId);
     expect((await block(agent.agentId, undefined, 'Another reason')).body.block.reason).toBe('Another reason');
     await unblock(agent.agentId);
-    expect((await requestPat(gate.openIssue(), agent)).status).toBe(200);
+    expect((await requestPat(openIssue(), agent)).status).toBe(200);
     expect(refusalOf(await unblock(agent.agentId))).toEqual({
       status: 404,
       code: 'NOT_FOUND',
@@ -158,7 +163,7 @@ describe('a blocked agent', () => {
     const { agentId } = await newAgent();
     const outwaited = Promise.withResolvers<void>();
     const blocking = block(agentId, () => outwaited.promise);
-    while (!(await gate.agents.find(agentId))?.block);
+    while (!(await agents.find(agentId))?.block);
     expect(await Promise.race([blocking, 'no answer'])).toBe('no answer');
     outwaited.resolve();
     expect((await blocking).status).toBe(200);
@@ -191,7 +196,7 @@ test('an intent that is deleted while connecting is not called', async () => {
 });
 
 describe('if approval is required', () => {
-  const ask = (agent: Agent) => requestPat(gate.openIssue(undefined, true), agent);
+  const ask = (agent: Agent) => requestPat(openIssue(loadPolicyTemplate(), true), agent);
 
   test('an agent waits until it is approved together with its key', async () => {
     const agent = await newAgent();
@@ -218,7 +223,7 @@ describe('if approval is required', () => {
     const agent = await newAgent();
     await obtainPat(gate, agent);
     expect((await ask(agent)).status).toBe(200);
-    await gate.agents.unbind(operator, { agentId: agent.agentId });
+    await agents.unbind(operator, { agentId: agent.agentId });
     expect(refusalOf(await ask(agent))).toEqual(pending);
   });
 
@@ -299,7 +304,7 @@ describe('if approval is required', () => {
 
   test('a full queue drops the oldest agent, and one call clears it', async () => {
     const { table } = gate.database;
-    const clear = () => invoke(byAdmin(createClear(gate)), 'DELETE /api/agents', { query: { state: 'pending' } });
+    const clear = () => invoke(byAdmin(createClear({ agents })), 'DELETE /api/agents', { query: { state: 'pending' } });
     expect((await clear()).status).toBe(204);
     const queued = async () => {
       const found: string[] = [];
@@ -359,7 +364,7 @@ test.each([
 ])('an agent_id that looks like another (%s) belongs to the same key, which keeps its first spelling', async (_, change) => {
   const agent = await newAgent(`Acme bot ${Math.random()}`);
   await obtainPat(gate, agent);
-  expect(refusalOf(await requestPat(gate.openIssue(), await newAgent(change(agent.agentId))))).toEqual(refusals.boundAgentId);
+  expect(refusalOf(await requestPat(openIssue(), await newAgent(change(agent.agentId))))).toEqual(refusals.boundAgentId);
   const pat = await obtainPat(gate, { ...agent, agentId: change(agent.agentId) });
   expect(decodeJwt(pat).sub).toBe(agent.agentId);
   expect((await run(pat)).status).toBe(200);
@@ -378,7 +383,7 @@ describe('a proof of possession', () => {
   test('is required for every PAT after the first with one, by id and by key, until the id is freed', async () => {
     const agent = await makeAgent();
     const request = { agent_id: agent.thumbprint, signed_policy: await signJws(agent, text), agent_public_key: agent.pem };
-    const issue = gate.openIssue();
+    const issue = openIssue();
     const ask = (more: object = {}, headers = {}) => post(issue, '/api/pat/issue', { ...request, ...more }, headers);
     expect((await ask()).status).toBe(200);
     expect((await ask({}, { DPoP: await signProof(agent, { url: `${baseUrl}/api/pat/issue` }) })).status).toBe(200);
@@ -386,7 +391,7 @@ describe('a proof of possession', () => {
     expect(refusalOf(await ask({ agent_id: 'another name' }))).toEqual(missing);
     expect((await show(agent.thumbprint)).body.proof_required).toBe(true);
     expect((await ask({}, { DPoP: await signProof(agent, { url: `${baseUrl}/api/pat/issue` }) })).status).toBe(200);
-    await gate.agents.unbind(operator, { agentId: agent.thumbprint });
+    await agents.unbind(operator, { agentId: agent.thumbprint });
     expect((await ask()).status).toBe(200);
   });
 
@@ -407,9 +412,24 @@ describe('a proof of possession', () => {
   });
 });
 
+test('a deletion frees the agent_id, and does not restore earlier PATs', async () => {
+  const first = await newAgent();
+  const { agentId } = first;
+  const claimsOf = async (agent: Agent) => decodeJwt<{ gen: string }>(await obtainPat(gate, agent));
+  const early = await claimsOf(first);
+  expect(await agents.unbind(operator, { agentId })).toBe(true);
+  expect(isRevoked(await agents.find(agentId), early)).toBe(true);
+  await claimsOf(await newAgent(agentId));
+  expect(isRevoked(await agents.find(agentId), early)).toBe(true);
+  await agents.unbind(operator, { agentId });
+  const again = await claimsOf(first);
+  expect(isRevoked(await agents.find(agentId), early)).toBe(true);
+  expect(isRevoked(await agents.find(agentId), again)).toBe(false);
+});
+
 test('a PAT request that is known to exceed the limit writes nothing', async () => {
   const agent = await makeAgent();
-  const issue = gate.openIssue();
+  const issue = openIssue();
   const { text } = findPolicy(baseUrl);
   const ask = async (jti: string) => {
     const claims = { jti, exp: Math.floor(Date.now() / 1000) + 60 };
@@ -423,7 +443,7 @@ test('a PAT request that is known to exceed the limit writes nothing', async () 
 }, 30_000);
 
 describe('an agent_id shared by several keys', () => {
-  const share = (isApprovalRequired = false) => gate.openIssue(loadPolicyTemplate(), isApprovalRequired, true);
+  const share = (isApprovalRequired = false) => openIssue(loadPolicyTemplate(), isApprovalRequired, true);
   const subjectOf = (pat = '') => String(decodeJwt(pat).sub);
   const issued = async (agent: Agent, steps = share()): Promise<string> => {
     const { status, body } = await requestPat(steps, agent);
@@ -454,7 +474,7 @@ describe('an agent_id shared by several keys', () => {
     for (const pat of pats) expect((await run(pat, steps)).status).toBe(200);
     expect(agentWithUsage.parse((await show(names[1])).body)).toMatchObject({ agent_id: names[1], state: 'active' });
 
-    await gate.agents.revoke(operator, { agentId: names[1] });
+    await agents.revoke(operator, { agentId: names[1] });
     expect(await Promise.all(pats.map(async (pat) => (await run(pat, steps)).status))).toEqual([200, 401, 200, 200, 401, 200]);
     expect((await run(await issued(second), steps)).status).toBe(200);
   });

@@ -1,7 +1,4 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { createAction as createBlock } from '../../../functions/agents/block-agent.ts';
-import { operator } from '../../../functions/core/admin/admin.ts';
-import { openDeferredCalls } from '../../../functions/core/execution/deferred-call-store.ts';
 import type { Action } from '../../../functions/core/http/serve.ts';
 import { CallFailed } from '../../../functions/core/relay/call-failure.ts';
 import { unavailable } from '../../../functions/core/runtime/api-error.ts';
@@ -10,8 +7,9 @@ import { admin, openApprovalParts } from '../../support/approvals/approval-parts
 import { approvalTemplate } from '../../support/deferred.ts';
 import { startExecuting } from '../../support/executing.ts';
 import { type Agent, execute, newAgent, obtainPat } from '../../support/gate.ts';
-import { type Answer, byAdmin, invoke, refusalOf } from '../../support/invoke.ts';
+import { type Answer, refusalOf } from '../../support/invoke.ts';
 import { intentOf, serviceNamed } from '../../support/records.ts';
+import { blockAgent, revokeAgent, unblockAgent } from '../../support/stop-agent.ts';
 
 // What may happen between the request for a call and the call. The first cases are those of envoyproxy/ai-gateway#2073.
 
@@ -60,8 +58,8 @@ const approve = (ifMatch = `"${digest}"`) => parts.decide(id, ifMatch, undefined
 const deny = () => parts.decide(id, `"${digest}"`, { decision: 'deny', reason: 'Too much' });
 const work = (options: Parameters<typeof parts.openWorker>[0] = {}) => parts.openWorker(options)(id);
 const read = async (options: Parameters<typeof parts.read>[2] = {}) => (await parts.read(id, pat, options)).body;
-const block = () => gate.agents.block(operator, { agentId: agent.agentId }, 'Enough');
-const revoke = () => gate.agents.revoke(operator, { agentId: agent.agentId });
+const block = () => blockAgent(gate.database.table, agent.agentId);
+const revoke = () => revokeAgent(gate.database.table, agent.agentId);
 const change = (more: Partial<IntentInput> = { description: 'Another' }) =>
   gate.intents.replace(uid(), definition(uid(), more), () => true);
 const pause = (paused: boolean) => gate.services.replace(serviceId, { ...payments, paused }, () => true);
@@ -187,7 +185,7 @@ const cases: Case[] = [
     play: async () => {
       await approve();
       await block();
-      await gate.agents.unblock(operator, { agentId: agent.agentId });
+      await unblockAgent(gate.database.table, agent.agentId);
       await work();
     },
     state: isVoid,
@@ -271,7 +269,7 @@ test.each<[string, string, () => Promise<unknown>]>([
     'The agent has been blocked',
     async () => {
       await block();
-      await gate.agents.unblock(operator, { agentId: agent.agentId });
+      await unblockAgent(gate.database.table, agent.agentId);
     },
   ],
   ['its PATs are revoked', "The agent's PATs have been revoked", revoke],
@@ -415,7 +413,7 @@ describe('an approval of a call that was certainly not sent', () => {
 
   test.each<[string, () => Promise<unknown>]>([
     ['the intent has changed', () => change()],
-    ['the agent has been blocked and unblocked', () => block().then(() => gate.agents.unblock(operator, { agentId: agent.agentId }))],
+    ['the agent has been blocked and unblocked', () => block().then(() => unblockAgent(gate.database.table, agent.agentId))],
   ])('is worth nothing once %s', async (_, happen) => {
     await approve();
     await work({ over: failing((name) => name === 'getAll') });
@@ -475,27 +473,6 @@ test('an approval in the last second is still carried out', async () => {
   await approve();
   await work({ now: () => Date.now() + 10_000 });
   expect(await read({ now: () => Date.now() + 10_000 })).toMatchObject(done);
-});
-
-test("a block makes the agent's waiting calls void before it is answered", async () => {
-  const deferred = openDeferredCalls(gate.database.table);
-  const action = byAdmin(createBlock({ agents: gate.agents, deferred, outwait: async () => {} }));
-  const { agentId } = agent;
-  await ask(undefined, { headers: { 'Idempotency-Key': `second-${number}` } });
-  const background = idOf(await ask({ code: 'DE' }, { headers: { 'Idempotency-Key': `third-${number}`, Prefer: 'respond-async' } }));
-  const body = { reason: 'Enough' };
-  expect((await invoke(action, 'PUT /api/agents/{agent_id}/block', { path: { agent_id: agentId }, body })).status).toBe(200);
-  const listed = async () => (await parts.list(admin, { agent_id: agentId })).body.approvals;
-  expect(await listed()).toEqual([]);
-  await isRefused(approve(), 409, 'CONFLICT', 'no_longer_holds');
-  await gate.agents.unblock(operator, { agentId });
-  for (const one of [id, background])
-    expect((await parts.read(one, pat)).body).toMatchObject({
-      status: 'expired',
-      reason: expect.stringMatching(/^The agent has been blocked since/),
-    });
-  await parts.openWorker()(background);
-  expect(calls()).toEqual([]);
 });
 
 test('approvals are listed by agent', async () => {

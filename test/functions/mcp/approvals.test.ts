@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { openPolicy } from '../../../functions/core/policy/policy.ts';
-import { signProof, type TestAgent } from '../../support/agents.ts';
+import { signProof, type TestAgent } from '../../support/agent-keys.ts';
 import { openApprovalParts } from '../../support/approvals/approval-parts.ts';
 import { approvalTemplate as template } from '../../support/deferred.ts';
 import { startExecuting } from '../../support/executing.ts';

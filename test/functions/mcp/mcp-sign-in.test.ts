@@ -1,15 +1,16 @@
 import { afterAll, expect, test } from '@jest/globals';
 import { decodeProtectedHeader, generateKeyPair, SignJWT } from 'jose';
-import { operator } from '../../../functions/core/admin/admin.ts';
 import type { Action } from '../../../functions/core/http/serve.ts';
 import { signPat } from '../../../functions/core/pat/token.ts';
 import { unavailable } from '../../../functions/core/runtime/api-error.ts';
+import { keys } from '../../../functions/core/table/keys.ts';
 import type { Deps } from '../../../functions/mcp/mcp.ts';
 import { paginate } from '../../../schemas/pagination.ts';
 import type { PatClaims } from '../../../schemas/pat.ts';
 import { baseUrl, newAgent, requestPat, startGate } from '../../support/gate.ts';
 import { type Call, invoke, type Target } from '../../support/invoke.ts';
 import { openMcp, toolEndpoints } from '../../support/mcp/mcp.ts';
+import { blockAgent, revokeAgent } from '../../support/stop-agent.ts';
 import { toolCall } from '../../support/tool-call.ts';
 
 // Many hosts decide at their first request whether a server needs a sign-in.
@@ -34,9 +35,9 @@ const askToSignIn = 'Let the person you work for sign in: this host can ask them
 const stateOf = async (change: 'block' | 'revoke' | 'delete') => {
   const agent = await newAgent();
   const pat = (await requestPat(gate.openIssue(), agent)).body['proto-pat'];
-  if (change === 'block') await gate.agents.block(operator, agent, 'a test');
-  if (change === 'revoke') await gate.agents.revoke(operator, agent);
-  if (change === 'delete') await gate.agents.unbind(operator, agent);
+  if (change === 'block') await blockAgent(gate.database.table, agent.agentId);
+  if (change === 'revoke') await revokeAgent(gate.database.table, agent.agentId);
+  if (change === 'delete') await gate.database.table.delete(keys.agent(agent.agentId));
   return pat;
 };
 const blocked = await stateOf('block');

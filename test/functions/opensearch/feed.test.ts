@@ -7,8 +7,8 @@ import { keys } from '../../../functions/core/table/keys.ts';
 import { type FeedParts, openFeed } from '../../../functions/opensearch/feed.ts';
 import { createAction } from '../../../functions/opensearch/feed-search-collection.ts';
 import type { OpenSearchDocument } from '../../../functions/opensearch/index-documents.ts';
+import { stateInMemory } from '../../support/opensearch/search-registry.ts';
 import { intentOf, serviceNamed } from '../../support/records.ts';
-import { stateInMemory } from '../../support/search-registry.ts';
 import { type MemoryTable, openMemoryTable } from '../../world/memory-table.ts';
 
 const always = () => true;

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { openUsedJtis } from '../../../functions/core/activity/used-jti.ts';
-import { operator } from '../../../functions/core/admin/admin.ts';
 import { countCalls } from '../../../functions/core/limit/limit-request.ts';
 import { openRateLimiter } from '../../../functions/core/limit/rate-limiter.ts';
 import { accountOf, personOf, signedInAgentId } from '../../../functions/core/pat/holder.ts';
@@ -11,20 +10,24 @@ import { signPat } from '../../../functions/core/pat/token.ts';
 import { openPatVerifier } from '../../../functions/core/pat/verify.ts';
 import { loadPolicyTemplate, openPolicy } from '../../../functions/core/policy/policy.ts';
 import { unavailable } from '../../../functions/core/runtime/api-error.ts';
-import type { createAction } from '../../../functions/sign-in/issue-token.ts';
+import { keys } from '../../../functions/core/table/keys.ts';
 import { openRefreshTokens } from '../../../functions/sign-in/refresh-tokens.ts';
-import type { AuthorizationGrant } from '../../../functions/sign-in/sign-ins.ts';
+import { type AuthorizationGrant, openSignIns } from '../../../functions/sign-in/sign-ins.ts';
 import { type PatClaims, patClaims, personPatClaims } from '../../../schemas/pat.ts';
 import { tokenRefusal, tokenResponse } from '../../../schemas/sign-in/sign-in.ts';
 import { bindAgent } from '../../support/bind-agent.ts';
 import { baseUrl, startGate } from '../../support/gate.ts';
 import { type Answer, invoke } from '../../support/invoke.ts';
 import { makeVerifier } from '../../support/sign-in/sign-in.ts';
+import { openToken } from '../../support/sign-in/token-endpoint.ts';
+import { blockAgent, revokeAgent, unblockAgent } from '../../support/stop-agent.ts';
 
 const gate = await startGate();
 afterAll(() => gate.stop());
 
-const exchange: ReturnType<typeof createAction> = gate.openToken();
+const { table } = gate.database;
+const signIns = openSignIns(table);
+const exchange = openToken(gate);
 const template = loadPolicyTemplate();
 const verifyPat = openPatVerifier({ findKey: gate.signingKeys.find });
 const { verifier, challenge } = makeVerifier();
@@ -41,7 +44,7 @@ beforeEach(() => {
   };
 });
 
-const keepCode = (nowMs = Date.now()) => gate.signIns.keepGrant(grant, nowMs);
+const keepCode = (nowMs = Date.now()) => signIns.keepGrant(grant, nowMs);
 
 /** What the client of the grant sends; `null` leaves a field out. */
 const formOf = (code: string, changes: Record<string, string | null> = {}): string =>
@@ -107,7 +110,7 @@ test('the token is a PAT of the policy in force, with person and client in place
     person: expect.stringMatching(/^person\./),
     client_id: grant.clientId,
   });
-  expect(await gate.agents.find(claims.sub)).toMatchObject({ agent_id: claims.sub, generation: claims.gen });
+  expect(await table.get(keys.agent(claims.sub))).toMatchObject({ agent_id: claims.sub, generation: claims.gen });
 });
 
 test('the redirect_uri may be left out, as in OAuth 2.1', async () => {
@@ -117,7 +120,7 @@ test('the redirect_uri may be left out, as in OAuth 2.1', async () => {
 test('a code without its code_verifier cannot end the refresh tokens', async () => {
   const code = await keepCode();
   const { body } = await send(formOf(code));
-  const { id = '' } = (await gate.signIns.findGrant(code, Date.now())) ?? {};
+  const { id = '' } = (await signIns.findGrant(code, Date.now())) ?? {};
   const guess = `${id}.${'a'.repeat(43)}`;
   expect((await renew(guess)).status).toBe(400);
   expect((await revoke({ token: guess })).status).toBe(200);
@@ -202,7 +205,7 @@ describe('refuses', () => {
 
   test('a code for a policy that has changed since', async () => {
     const code = await keepCode();
-    const steps = gate.openToken({ ...template, uid: `${template.uid}/next` });
+    const steps = openToken(gate, { template: { ...template, uid: `${template.uid}/next` } });
     const answer = await send(formOf(code), {}, steps);
     expect(refusalOf(answer)).toEqual([400, 'invalid_grant']);
     expect(answer.body.error_description).toMatch(/^The policy has changed/);
@@ -211,7 +214,7 @@ describe('refuses', () => {
   test('more PATs an hour than the limit for person and client', async () => {
     const account = accountOf(signedInAgentId(grant.person.subject, grant.clientId), personOf(grant.person.subject));
     const { charges, ...counter } = countCalls(account, 'issue', { rate: 60, period: 3_600 });
-    await openRateLimiter(gate.database.table).consume({ ...counter, charges: [{ ...charges[0], cost: 59 }] });
+    await openRateLimiter(table).consume({ ...counter, charges: [{ ...charges[0], cost: 59 }] });
     expect((await send(formOf(await keepCode()))).status).toBe(200);
     const refused = await send(formOf(await keepCode()));
     expect(refusalOf(refused)).toEqual([429, 'temporarily_unavailable']);
@@ -247,7 +250,7 @@ describe('refresh tokens', () => {
   });
 
   describe('that are used again', () => {
-    const tokens = openRefreshTokens(gate.database.table);
+    const tokens = openRefreshTokens(table);
     /** Uses a token so many seconds ago. The rest of the gate refuses to work with a wrong clock. */
     const use = async (token: string, secondsAgo = 0): Promise<string> => {
       const nowMs = Date.now() - secondsAgo * 1_000;
@@ -324,17 +327,19 @@ describe('refresh tokens', () => {
     test('get nothing after a block', async () => {
       const { refresh_token } = await signIn();
       await use(refresh_token);
-      await gate.agents.block(operator, { agentId: signedInAgentId(grant.person.subject, grant.clientId) }, 'a test');
+      await blockAgent(table, signedInAgentId(grant.person.subject, grant.clientId));
       expect(refusalOf(await renew(refresh_token))).toEqual(refused);
     });
   });
 
   test('stay valid if the gate cannot sign', async () => {
     const { refresh_token } = await signIn();
-    const failing = gate.openToken(template, false, {
-      ...gate.signingKeys,
-      sign: async () => {
-        throw unavailable('The signing keys cannot be reached. Try again after Retry-After.');
+    const failing = openToken(gate, {
+      signingKeys: {
+        ...gate.signingKeys,
+        sign: async () => {
+          throw unavailable('The signing keys cannot be reached. Try again after Retry-After.');
+        },
       },
     });
     expect(refusalOf(await renew(refresh_token, {}, failing))).toEqual([503, 'temporarily_unavailable']);
@@ -358,7 +363,7 @@ describe('refresh tokens', () => {
 
   test('end after twelve hours, however often they are used', async () => {
     const start = Date.now();
-    const tokens = openRefreshTokens(gate.database.table);
+    const tokens = openRefreshTokens(table);
     const { refresh_token } = await signIn();
     const found = await tokens.findOrEnd(refresh_token, start + 11 * 3_600_000);
     const next = (found && (await tokens.rotate(found, start + 11 * 3_600_000))) ?? '';
@@ -368,7 +373,7 @@ describe('refresh tokens', () => {
 
   test('end when the policy changes', async () => {
     const { refresh_token } = await signIn();
-    const answer = await renew(refresh_token, {}, gate.openToken({ ...template, uid: `${template.uid}/next` }));
+    const answer = await renew(refresh_token, {}, openToken(gate, { template: { ...template, uid: `${template.uid}/next` } }));
     expect(refusalOf(answer)).toEqual(refused);
     expect(answer.body.error_description).toMatch(/^The policy has changed/);
     // even if the earlier policy comes back
@@ -378,9 +383,9 @@ describe('refresh tokens', () => {
   test('end when the person is blocked, with any client, and stay ended when the block is lifted', async () => {
     const { refresh_token } = await signIn();
     const sub = signedInAgentId(grant.person.subject, grant.clientId);
-    await gate.agents.block(operator, { agentId: sub }, 'a test');
+    await blockAgent(table, sub);
     expect(refusalOf(await renew(refresh_token))).toEqual(refused);
-    await gate.agents.unblock(operator, { agentId: sub });
+    await unblockAgent(table, sub);
     expect(refusalOf(await renew(refresh_token))).toEqual(refused);
     expect((await signIn()).refresh_token).toBeTruthy();
   });
@@ -388,8 +393,8 @@ describe('refresh tokens', () => {
   test('end even if the block is lifted before they are used', async () => {
     const { refresh_token } = await signIn();
     const sub = signedInAgentId(grant.person.subject, grant.clientId);
-    await gate.agents.block(operator, { agentId: sub }, 'a test');
-    await gate.agents.unblock(operator, { agentId: sub });
+    await blockAgent(table, sub);
+    await unblockAgent(table, sub);
     expect(refusalOf(await renew(refresh_token))).toEqual(refused);
     const later = await signIn();
     expect((await renew(later.refresh_token)).status).toBe(200);
@@ -397,7 +402,7 @@ describe('refresh tokens', () => {
 
   test('end when an admin revokes the agent', async () => {
     const { refresh_token } = await signIn();
-    await gate.agents.revoke(operator, { agentId: signedInAgentId(grant.person.subject, grant.clientId) });
+    await revokeAgent(table, signedInAgentId(grant.person.subject, grant.clientId));
     const answer = await renew(refresh_token);
     expect(refusalOf(answer)).toEqual(refused);
     expect(answer.body.error_description).toMatch(/^The operators of this gate have revoked/);
@@ -441,7 +446,7 @@ describe('refresh tokens', () => {
 describe('agents', () => {
   test('a block of one applies to the person with any client', async () => {
     const { sub } = await claimsOf(await send(formOf(await keepCode())));
-    await gate.agents.block(operator, { agentId: sub }, 'a test');
+    await blockAgent(table, sub);
     expect(refusalOf(await send(formOf(await keepCode())))).toEqual([400, 'invalid_grant']);
     grant.clientId = 'https://another.example/client.json';
     const answer = await send(formOf(await keepCode()));
@@ -451,18 +456,9 @@ describe('agents', () => {
     expect((await send(formOf(await keepCode()))).status).toBe(200);
   });
 
-  test('wait for approval if it is required', async () => {
-    const steps = gate.openToken(template, true);
-    const answer = await send(formOf(await keepCode()), {}, steps);
-    expect(refusalOf(answer)).toEqual([400, 'invalid_grant']);
-    expect(answer.body.error_description).toContain('approve each agent');
-    await gate.agents.approve(operator, { agentId: signedInAgentId(grant.person.subject, grant.clientId) });
-    expect((await send(formOf(await keepCode()), {}, steps)).status).toBe(200);
-  });
-
   test('an id that a key already has is not given to a person', async () => {
     const id = signedInAgentId(grant.person.subject, grant.clientId);
-    await bindAgent(gate.database.table, id, 'a'.repeat(43));
+    await bindAgent(table, id, 'a'.repeat(43));
     const answer = await send(formOf(await keepCode()));
     expect(refusalOf(answer)).toEqual([400, 'invalid_grant']);
   });
@@ -504,7 +500,7 @@ describe('kinds of PATs', () => {
     ['the gate asks for proofs', {}, true],
   ])('a person\u2019s is refused if %s', async (_, headers, isRequired) => {
     const claims = await claimsOf(await send(formOf(await keepCode())));
-    const proofs = openProofs(openUsedJtis(gate.database.table), isRequired);
+    const proofs = openProofs(openUsedJtis(table), isRequired);
     const { status, body } = await invoke(
       async (request) => {
         await proofs.checkAtUse(request, 'token', claims, Date.now());

@@ -4,11 +4,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { calculateJwkThumbprint, decodeJwt } from 'jose';
 import { type Agreement, type ConnectOptions, connect, openMemoryKeyStore } from '../../../client/connect.ts';
+import { openAgents } from '../../../functions/agents/agents.ts';
+import { openApprovalCheck } from '../../../functions/agents/approval-check.ts';
 import { createAction as approveDomain } from '../../../functions/agents/approve-agent-domain.ts';
+import { openApprovedDomains } from '../../../functions/agents/approved-domains.ts';
 import { createAction as listDomains } from '../../../functions/agents/list-agent-domains.ts';
 import { createAction as removeDomain } from '../../../functions/agents/remove-agent-domain.ts';
 import type { AdminAction } from '../../../functions/core/admin/for-admins.ts';
 import type { Action } from '../../../functions/core/http/serve.ts';
+import { openBoundReads } from '../../../functions/core/pat/document-reads.ts';
 import { openPatVerifier } from '../../../functions/core/pat/verify.ts';
 import { openPolicy } from '../../../functions/core/policy/policy.ts';
 import { parsePolicyTemplate } from '../../../functions/core/policy/template.ts';
@@ -34,7 +38,11 @@ const upstream = await startUpstream((_, response) => {
 }, certificate);
 let nowMs = Date.now();
 const network = { resolve: async () => [{ address: '127.0.0.1', family: 4 as const }], trustedCertificate: certificate.cert };
-const gate = await startGate(network, () => nowMs);
+const gate = await startGate(network);
+const { table } = gate.database;
+const [agents, domains] = [openAgents(table), openApprovedDomains(table)];
+const rulesOfRequests = { ports: [443], allowLoopback: true, ownHosts: [] };
+const verifyDomain = openDirectories(openBoundReads(table, 'issue-pat'), { rules: rulesOfRequests, ...network }, () => nowMs);
 afterAll(() => Promise.all([gate.stop(), upstream.stop()]));
 
 const domain = `bot.example:${upstream.port}`;
@@ -48,13 +56,15 @@ const rules = {
 };
 const policy = parsePolicyTemplate(JSON.stringify(rules));
 
+const openIssue = (isApprovalRequired = false) =>
+  gate.openIssue(policy, { verifyDomain, checks: [openApprovalCheck(table, isApprovalRequired)] });
 const jwkOf = (agent: Agent) => JSON.parse(agent.publicJwk);
 const list = (...agents: Agent[]) => {
   answer = { body: JSON.stringify({ keys: agents.map((agent) => ({ ...jwkOf(agent), kid: 'any', use: 'sig' })) }) };
   nowMs += 61_000;
 };
 const ask = (agent: Agent, more: object = { agent_directory }, isApprovalRequired = false) =>
-  requestPat(gate.openIssue(policy, isApprovalRequired), agent, policy, more);
+  requestPat(openIssue(isApprovalRequired), agent, policy, more);
 const requestAs = (more: object) => ask(agent, more);
 const claimsOf = ({ status, body }: Awaited<ReturnType<typeof ask>>) => (status === 200 ? decodeJwt(body['proto-pat']) : body);
 
@@ -73,7 +83,7 @@ describe('an agent', () => {
       scope: ['open.example:*:*:execute', 'bot.example:*:*:execute'],
       cnf: { jkt: await calculateJwkThumbprint(jwkOf(agent)) },
     });
-    const shown = async () => toAgent((await gate.agents.find(agent.agentId)) ?? { agent_id: '' }, 'active').agent_domain;
+    const shown = async () => toAgent((await agents.find(agent.agentId)) ?? { agent_id: '' }, 'active').agent_domain;
     expect(await shown()).toBe(domain);
     const plain = claimsOf(await ask(agent, {}));
     expect([plain.agent_domain, plain.scope, await shown()]).toEqual([undefined, ['open.example:*:*:execute'], undefined]);
@@ -101,7 +111,7 @@ describe('an agent', () => {
   ])('is not verified by a directory that %s', async (_, answers, problem) => {
     answer = await answers();
     expect(refusalOf(await ask(agent))).toEqual(refusedFor(expect.stringContaining(problem)));
-    expect(await gate.agents.find(agent.agentId)).toBeUndefined();
+    expect(await agents.find(agent.agentId)).toBeUndefined();
   });
 
   test.each(['ftp://bot.example', 'https://bot.example/keys', 'https://a@bot.example', 'https://BOT.example'])(
@@ -118,14 +128,14 @@ describe('an agent', () => {
     const seen = upstream.seen.length;
     expect((await ask({ ...agent, privateKey: (await newAgent()).privateKey })).status).toBe(400);
     expect(upstream.seen.length).toBe(seen);
-    const issue = gate.openIssue(policy);
+    const issue = openIssue();
     for (let count = 0; count < 3; count++) expect((await requestPat(issue, agent, policy, { agent_directory })).status).toBe(200);
     expect(upstream.seen.length).toBe(seen + 1);
   });
 });
 
 test('the client names its directory, and keeps no PAT for another one', async () => {
-  const service = serviceOver(gate);
+  const service = serviceOver({ ...gate, openIssue: () => openIssue() });
   service.setPolicy(policy);
   const keyStore = openMemoryKeyStore();
   const agreements = new Map<string, Agreement>();
@@ -151,21 +161,21 @@ test('an approved domain lets in waiting and later agents, except blocked ones',
   list(agent, other);
   const waits = { status: 403, body: { error: { details: { reason: 'approval_pending' } } } };
   expect(await ask(agent, { agent_directory }, true)).toMatchObject(waits);
-  expect(await gate.agents.findWaiting(agent.agentId)).toMatchObject([{ domain }]);
-  await gate.domains.approve(someAdmin, domain);
-  expect(await gate.domains.list()).toMatchObject([{ domain }]);
+  expect(await agents.findWaiting(agent.agentId)).toMatchObject([{ domain }]);
+  await domains.approve(someAdmin, domain);
+  expect(await domains.list()).toMatchObject([{ domain }]);
   for (const one of [agent, other]) expect((await ask(one, { agent_directory }, true)).status).toBe(200);
-  expect(await gate.agents.findWaiting(agent.agentId)).toEqual([]);
+  expect(await agents.findWaiting(agent.agentId)).toEqual([]);
   expect(await ask(await newAgent(), {}, true)).toMatchObject(waits);
   const third = await newAgent();
   list(third);
-  await gate.agents.block(someAdmin, { agentId: third.agentId, thumbprint: await calculateJwkThumbprint(jwkOf(third)) }, 'abuse');
+  await agents.block(someAdmin, { agentId: third.agentId, thumbprint: await calculateJwkThumbprint(jwkOf(third)) }, 'abuse');
   expect(await ask(third, { agent_directory }, true)).toMatchObject({
     status: 403,
     body: { error: { details: { reason: 'agent_blocked' } } },
   });
-  await gate.domains.remove(someAdmin, domain);
-  expect(await gate.domains.remove(someAdmin, domain)).toBeUndefined();
+  await domains.remove(someAdmin, domain);
+  expect(await domains.remove(someAdmin, domain)).toBeUndefined();
   const fourth = await newAgent();
   list(fourth);
   expect(await ask(fourth, { agent_directory }, true)).toMatchObject(waits);
@@ -174,24 +184,24 @@ test('an approved domain lets in waiting and later agents, except blocked ones',
 test('an agent that was approved through its domain cannot get a PAT without it', async () => {
   const member = await newAgent();
   list(member);
-  await gate.domains.approve(someAdmin, domain);
+  await domains.approve(someAdmin, domain);
   const issued = await ask(member, { agent_directory }, true);
   expect(issued.status).toBe(200);
   const message = 'This agent was approved through its domain. Send agent_directory again, or ask again once the agent itself is approved.';
   const shed = { status: 403, body: { error: { message, details: { reason: 'approval_pending' } } } };
   for (let count = 0; count < 2; count++) expect(await ask(member, {}, true)).toMatchObject(shed);
-  await gate.domains.remove(someAdmin, domain);
+  await domains.remove(someAdmin, domain);
   expect((await ask(member, { agent_directory }, true)).status).toBe(200);
-  await gate.agents.approve(someAdmin, { agentId: member.agentId });
+  await agents.approve(someAdmin, { agentId: member.agentId });
   const own = await ask(member, {}, true);
   expect(own.status).toBe(200);
   expect(decodeJwt(own.body['proto-pat']).gen).toBe(decodeJwt(issued.body['proto-pat']).gen);
-  expect(await gate.agents.findWaiting(member.agentId)).toEqual([]);
+  expect(await agents.findWaiting(member.agentId)).toEqual([]);
 });
 
 test('directory reads are limited like PATs, and failing directories are not read for each request', async () => {
   const eager = await newAgent();
-  const issue = gate.openIssue(policy);
+  const issue = openIssue();
   answer = { body: 'no JSON' };
   const seen = upstream.seen.length;
   for (let count = 0; count < 3; count++) expect((await requestPat(issue, eager, policy, { agent_directory })).status).toBe(400);
@@ -211,7 +221,7 @@ test('while strangers name directories that never answer, others get PATs, and f
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
   const { port } = silent.address() as AddressInfo;
   // two instances
-  const issues = [gate.openIssue(policy), gate.openIssue(policy)] as const;
+  const issues = [openIssue(), openIssue()] as const;
   const nameSilent = async (at: number) => {
     const stranger = await newAgent();
     return requestPat(issues[at % 2 === 0 ? 0 : 1], stranger, policy, { agent_directory: `https://host-${at}.example:${port}` });
@@ -239,13 +249,13 @@ test('admins approve, list and withdraw domains', async () => {
     const { status, body } = await invoke(byAdmin(action), `${method} /api/agent-domains/{domain}`, { path: { domain } });
     return [status, body?.domains ?? body?.domain ?? body?.error.code];
   };
-  expect(await send(approveDomain(gate), 'PUT', 'a.example:8443')).toEqual([200, 'a.example:8443']);
-  expect(await send(listDomains(gate), 'GET')).toEqual([200, [{ domain: 'a.example:8443', approved_at: expect.any(String) }]]);
+  expect(await send(approveDomain({ domains }), 'PUT', 'a.example:8443')).toEqual([200, 'a.example:8443']);
+  expect(await send(listDomains({ domains }), 'GET')).toEqual([200, [{ domain: 'a.example:8443', approved_at: expect.any(String) }]]);
   for (const name of ['A.example', 'a', 'https://a.example', 'a.example/b', '*.example', '']) {
-    expect([name, await send(approveDomain(gate), 'PUT', name)]).toEqual([name, [400, 'INVALID_PARAMETER']]);
+    expect([name, await send(approveDomain({ domains }), 'PUT', name)]).toEqual([name, [400, 'INVALID_PARAMETER']]);
   }
-  expect(await send(removeDomain(gate), 'DELETE', 'a.example:8443')).toEqual([204, undefined]);
-  expect(await send(removeDomain(gate), 'DELETE', 'a.example:8443')).toEqual([404, 'NOT_FOUND']);
+  expect(await send(removeDomain({ domains }), 'DELETE', 'a.example:8443')).toEqual([204, undefined]);
+  expect(await send(removeDomain({ domains }), 'DELETE', 'a.example:8443')).toEqual([404, 'NOT_FOUND']);
 });
 
 test.each(['127.0.0.1', '169.254.169.254', 'fd00::1'])('a directory at the private address %s is not read', async (address) => {

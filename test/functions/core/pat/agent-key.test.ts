@@ -4,7 +4,7 @@ import { ED25519_TORSION_SUBGROUP, ed25519 } from '@noble/curves/ed25519.js';
 import fc from 'fast-check';
 import { readAgentKey } from '../../../../functions/core/pat/agent-key.ts';
 import { ApiError, invalidParameter } from '../../../../functions/core/runtime/api-error.ts';
-import { keyForms, kinds, makeAgent } from '../../../support/agents.ts';
+import { keyForms, kinds, makeAgent } from '../../../support/agent-keys.ts';
 
 const read = async (text: string) => readAgentKey(text, (problem) => invalidParameter([{ path: '/agent_public_key', problem }]));
 

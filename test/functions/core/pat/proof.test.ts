@@ -6,7 +6,7 @@ import { readRequest } from '../../../../functions/core/http/request.ts';
 import { openProofs } from '../../../../functions/core/pat/proof.ts';
 import { keys } from '../../../../functions/core/table/keys.ts';
 import type { PatClaims } from '../../../../schemas/pat.ts';
-import { kinds, makeAgent, signJws, signProof, type TestAgent } from '../../../support/agents.ts';
+import { kinds, makeAgent, signJws, signProof, type TestAgent } from '../../../support/agent-keys.ts';
 import { eventOf } from '../../../support/invoke.ts';
 import { startTable } from '../../../support/table.ts';
 

@@ -7,7 +7,7 @@ import { signableTexts, verifySignedPolicy } from '../../../../functions/core/pa
 import { openPolicy } from '../../../../functions/core/policy/policy.ts';
 import { ApiError } from '../../../../functions/core/runtime/api-error.ts';
 import { canonicalText } from '../../../../schemas/canonical.ts';
-import { kinds, makeAgent, signDetached, signJws, type TestAgent } from '../../../support/agents.ts';
+import { kinds, makeAgent, signDetached, signJws, type TestAgent } from '../../../support/agent-keys.ts';
 
 const baseUrl = 'https://gate.example';
 const current = openPolicy()(baseUrl);

@@ -4,7 +4,7 @@ import { signatureFromDer } from '../../../../functions/core/pat/ecdsa.ts';
 import { openPatVerifier } from '../../../../functions/core/pat/verify.ts';
 import { unavailable } from '../../../../functions/core/runtime/api-error.ts';
 import type { PatClaims } from '../../../../schemas/pat.ts';
-import { makeAgent, signJws } from '../../../support/agents.ts';
+import { makeAgent, signJws } from '../../../support/agent-keys.ts';
 import { judgePat } from '../../../support/second-verifier.ts';
 import { address, byKey, makeKey, now, order } from '../../../support/tokens.ts';
 

@@ -1,7 +1,7 @@
-import type { RegistryRecord } from '../../functions/core/registry/records.ts';
-import type { RegistrySource } from '../../functions/core/search/registry-source.ts';
-import type { FeedParts } from '../../functions/opensearch/feed.ts';
-import type { FeedProgress } from '../../functions/opensearch/feed-state.ts';
+import type { RegistryRecord } from '../../../functions/core/registry/records.ts';
+import type { RegistrySource } from '../../../functions/core/search/registry-source.ts';
+import type { FeedParts } from '../../../functions/opensearch/feed.ts';
+import type { FeedProgress } from '../../../functions/opensearch/feed-state.ts';
 
 /**
  * A registry to fill a search collection from that needs no table. Nothing in it changes.

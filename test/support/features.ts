@@ -1,0 +1,10 @@
+/** The socket of the features in the tests: what each adds to tests that try everything of a kind. */
+import { agents } from './agents/feature.ts';
+import { approvals } from './approvals/feature.ts';
+import type { TestedFeature } from './feature.ts';
+import { opensearch } from './opensearch/feature.ts';
+import { signIn } from './sign-in/feature.ts';
+import { trial } from './trial/feature.ts';
+import { usage } from './usage/feature.ts';
+
+export const features: readonly TestedFeature[] = [agents, approvals, opensearch, signIn, trial, usage];
