@@ -1,9 +1,9 @@
 /** `npm run screenshots`: makes the README's pictures from the local stack and the diagram's source. Needs Chromium. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { chromiumPath, startBrowser } from '../bin/chromium.ts';
 import { startStack } from '../bin/local/stack.ts';
 import { connect } from '../client/connect.ts';
+import { chromiumPath, startBrowser } from './chromium.ts';
 import { drawDiagram, readDiagram, type Scheme } from './pictures/diagram.ts';
 
 const folder = join(import.meta.dirname, '..', 'docs', 'pictures');

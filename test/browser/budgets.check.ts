@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { startBrowser } from '../../bin/chromium.ts';
+import { startBrowser } from '../../tools/chromium.ts';
 import { bodyOf } from '../e2e/api.ts';
 import { expectAccessible, expectToFit, given, openAsAdmin, openView, settle, startConsole } from './console-page.ts';
 

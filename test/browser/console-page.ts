@@ -3,8 +3,8 @@ import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import { afterAll, afterEach, describe, expect } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { type Browser, chromiumPath, startBrowser } from '../../bin/chromium.ts';
 import { close, listen } from '../../bin/local/http.ts';
+import { type Browser, chromiumPath, startBrowser } from '../../tools/chromium.ts';
 import { type Api, startApi } from '../e2e/api.ts';
 import { notTested } from '../support/not-tested.ts';
 

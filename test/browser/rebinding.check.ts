@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { type Browser, startBrowser } from '../../bin/chromium.ts';
 import { close, listen } from '../../bin/local/http.ts';
+import { type Browser, startBrowser } from '../../tools/chromium.ts';
 import { given, startGate } from './console-page.ts';
 
 /** A host name of the attacker, which used to resolve to the attacker's page and now resolves to the victim's machine. */

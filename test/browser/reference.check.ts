@@ -1,10 +1,10 @@
 import { createServer } from 'node:http';
 import { afterAll, afterEach, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { startBrowser } from '../../bin/chromium.ts';
 import { close, listen } from '../../bin/local/http.ts';
 import { endpoints } from '../../lib/endpoints.ts';
 import { errorTable } from '../../schemas/errors.ts';
+import { startBrowser } from '../../tools/chromium.ts';
 import { expectAccessible, expectToFit, given, startConsole } from './console-page.ts';
 
 /** The same gate below a stage name, which is removed as API Gateway does. */

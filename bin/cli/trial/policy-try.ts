@@ -7,10 +7,10 @@ import { canonicalDigest } from '../../../schemas/canonical.ts';
 import { type PolicyTrial, type RecordedExecution, recordedDays } from '../../../schemas/executions.ts';
 import { placeholder } from '../../../schemas/policy.ts';
 import { type CliContext, groupOf, openContext, readDurationMs } from '../context.ts';
-import { readLogFile } from '../log-lines.ts';
 import { readNames } from '../names.ts';
 import { checkNames, compile, readInForce, readTemplate, refuseUnknown } from '../policies.ts';
 import { plural } from '../terminal.ts';
+import { readLogFile } from './log-lines.ts';
 
 function readSince(text: string): number {
   const ms = readDurationMs(text);

@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { type Browser, chromiumPath, startBrowser } from '../../../bin/chromium.ts';
 import { close, listen } from '../../../bin/local/http.ts';
+import { type Browser, chromiumPath, startBrowser } from '../../../tools/chromium.ts';
 import { makeVerifier, startClientHost } from '../../support/sign-in/sign-in.ts';
 import { axe, expectNoComplaints, given, startGate } from '../console-page.ts';
 

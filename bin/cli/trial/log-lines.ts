@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { readText } from '../../registry/input.ts';
-import { type RecordedExecution, recordedExecution } from '../../schemas/executions.ts';
+import { readText } from '../../../registry/input.ts';
+import { type RecordedExecution, recordedExecution } from '../../../schemas/executions.ts';
 
 /** An `executed` log line with the time when it was written. */
 const logLine = recordedExecution.extend({ message: z.literal('executed'), timestamp: z.iso.datetime() });
