@@ -69,10 +69,7 @@ declare module 'dynalite/db/index.js' {
 }
 
 declare module 'dynalite/actions/*.js' {
-  import type { Action } from 'dynalite/db/index.js';
-
-  const action: Action;
-
+  const action: import('dynalite/db/index.js').Action;
   export default action;
 }
 
@@ -87,14 +84,10 @@ declare module 'dynalite/validations/index.js' {
     checkTypes(request: object, types: object): Request;
     checkValidations(request: Request, types: object, custom: object, store: Store): void;
   };
-
   export default validations;
 }
 
 declare module 'dynalite/validations/*.js' {
-  import type { Rules } from 'dynalite/validations/index.js';
-
-  const rules: Rules;
-
+  const rules: import('dynalite/validations/index.js').Rules;
   export default rules;
 }

@@ -222,12 +222,8 @@ function renameChallenge<T extends Answer['headers']>(headers: T): T {
   return challenge === undefined ? headers : { ...headers, 'x-amzn-Remapped-WWW-Authenticate': challenge };
 }
 
-async function withTimeout<T>(work: Promise<T>): Promise<T> {
+function withTimeout<T>(work: Promise<T>): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new LambdaTimeout('no answer in time')), integrationTimeoutMs);
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    clearTimeout(timer);
-  }
+  return Promise.race([work, promise]).finally(() => clearTimeout(timer));
 }

@@ -19,10 +19,10 @@ async function readToken(renew = false): Promise<string> {
 }
 
 /** Sends each request once: the user decides whether to repeat it. */
-const { http, call } = openApi(gateUrl, { get: readToken }, { maxAttempts: 1, maxWaitMs: 0 });
+export const api: Api = openApi(gateUrl, { get: readToken }, { maxAttempts: 1, maxWaitMs: 0 });
 
 /** Sends a request once, and returns the response whatever its status. */
-export const { exchange } = http;
+export const { exchange } = api.http;
 
 /** The API client of the command line. If the session ends, it waits until the same person has signed in again, and then continues. */
 export function openAdminApi(): Api {
@@ -49,7 +49,7 @@ export interface Answered<T> {
  * @throws IntentGateError, or SignInEnded
  */
 export async function ask<T>(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, options?: ApiCallOptions): Promise<Answered<T>> {
-  const { body, headers } = await call(method, path, options);
+  const { body, headers } = await api.call(method, path, options);
   return { value: body as T, etag: headers.get('etag') ?? undefined, next: nextQuery(headers) };
 }
 

@@ -1,16 +1,12 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
-import { Refusal } from '../../../client/errors.ts';
-import { type Api, readAnswer } from '../../../registry/api.ts';
+import type { Api } from '../../../registry/api.ts';
+import { decide, denyAll, readApprovals } from '../../../registry/approvals/decide.ts';
 import { CliFailure, usageFailure } from '../../../registry/failure.ts';
-import { readPages } from '../../../registry/read.ts';
-import { type Approval, approvalPage, type Decided, decided } from '../../../schemas/deferred.ts';
+import type { Approval, Decided } from '../../../schemas/deferred.ts';
 import { type CliContext, openContext } from '../context.ts';
 
 /** Maximum length of the arguments in a list, in characters. */
 const maxListed = 60;
-
-const readApprovals = async (api: Api, query: Record<string, string> = {}): Promise<Approval[]> =>
-  (await Array.fromAsync(readPages(api, '/api/approvals', query, approvalPage, true))).flatMap(({ approvals }) => approvals);
 
 /** @throws CliFailure if no call with this id is awaiting approval */
 async function requireApproval(api: Api, id: string): Promise<Approval> {
@@ -43,36 +39,19 @@ interface DecideOptions {
   reason?: string;
 }
 
-async function decideOne(api: Api, { id, digest }: Approval, decision: Decided['decision'], reason?: string): Promise<Decided> {
-  const reply = await api.call('POST', `/api/approvals/${encodeURIComponent(id)}`, {
-    isAdmin: true,
-    headers: { 'If-Match': `"${digest}"` },
-    body: { decision, ...(reason !== undefined && { reason }) },
-  });
-  return readAnswer(decided, reply);
-}
-
-async function decide(context: CliContext, id: string, decision: Decided['decision'], { yes, reason }: DecideOptions) {
+async function decideOne(context: CliContext, id: string, decision: Decided['decision'], { yes, reason }: DecideOptions) {
   const { api, terminal } = context;
   const approval = await requireApproval(api, id);
   if (!yes) show(context, approval);
   await terminal.requireConfirmation(decision === 'approve' ? 'Approve exactly this call?' : 'Deny this call?', yes);
   const outcome = decision === 'approve' ? 'Approved. The call is made now, once.' : 'Denied. The call is not made.';
-  terminal.result(await decideOne(api, approval, decision, reason), outcome);
+  terminal.result(await decide(api, approval, decision, reason), outcome);
 }
 
-/** Denies every call of an agent that waits, except those that somebody else decides meanwhile. */
-async function denyAll({ api, terminal }: CliContext, agent: string, { yes, reason }: DecideOptions) {
+async function denyAllOf({ api, terminal }: CliContext, agent: string, { yes, reason }: DecideOptions) {
   const waiting = await readApprovals(api, { agent_id: agent });
   if (waiting.length > 0) await terminal.requireConfirmation(`Deny ${waiting.length} calls of ${agent}?`, yes);
-  const denied: Decided[] = [];
-  for (const approval of waiting)
-    await decideOne(api, approval, 'deny', reason).then(
-      (one) => denied.push(one),
-      (error: unknown) => {
-        if (!(error instanceof Refusal && error.status === 409)) throw error;
-      },
-    );
+  const denied = await denyAll(api, waiting, reason);
   terminal.result(denied, `Denied ${denied.length} calls of ${agent}. To keep it from asking again, use "agents block".`);
 }
 
@@ -110,7 +89,7 @@ export function addApprovals(program: CommandUnknownOpts): void {
     .command('approve <id>')
     .description('Approve a call, exactly as shown; it is made once')
     .option('-y, --yes', 'skip showing the call and asking for confirmation')
-    .action((id, options, command) => decide(openContext(command), id, 'approve', options));
+    .action((id, options, command) => decideOne(openContext(command), id, 'approve', options));
   approvals
     .command('deny [id]')
     .description('Deny a call, which is then never made, or with --agent every call of an agent that waits')
@@ -118,8 +97,8 @@ export function addApprovals(program: CommandUnknownOpts): void {
     .option('--reason <text>', 'shown to the agent')
     .option('-y, --yes', 'skip showing the call and asking for confirmation')
     .action((id, { agent, ...options }, command) => {
-      if (id !== undefined && agent === undefined) return decide(openContext(command), id, 'deny', options);
-      if (id === undefined && agent !== undefined) return denyAll(openContext(command), agent, options);
+      if (id !== undefined && agent === undefined) return decideOne(openContext(command), id, 'deny', options);
+      if (id === undefined && agent !== undefined) return denyAllOf(openContext(command), agent, options);
       throw usageFailure('Give either the id of a call or --agent.');
     });
 }

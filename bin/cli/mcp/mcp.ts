@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
+import type { Command, CommandUnknownOpts } from '@commander-js/extra-typings';
 import { acceptForMcp, confirmOnTerminal, type McpOptions, mcpArguments, serveMcp } from '../../../client/mcp-program.ts';
 import { usageFailure } from '../../../registry/failure.ts';
 import { chooseBaseUrl, openContext } from '../context.ts';
@@ -8,36 +8,27 @@ import { printJson } from '../terminal.ts';
 /** The command that starts this program. Any Node will do, because the program finds a suitable one itself. */
 const program = ['node', fileURLToPath(new URL('../../intent-gate.js', import.meta.url)), 'mcp'];
 
-const agentId = () => new Option('--agent-id <id>', 'id of the agent; default: derived from its key');
-const publicUrl = () => new Option('--public-url <address>', 'public address of the gate, if it differs from the one used to reach it');
-const agentDirectory = () => new Option('--agent-directory <origin>', "https origin whose Web Bot Auth directory lists the agent's key");
-const folder = () =>
-  new Option('--folder <folder>', 'folder for the key, PATs and acceptance; default: INTENT_GATE_HOME, else ~/.intent-gate');
+const addOptions = (command: Command<[string | undefined]>) =>
+  command
+    .option('--agent-id <id>', 'id of the agent; default: derived from its key')
+    .option('--folder <folder>', 'folder for the key, PATs and acceptance; default: INTENT_GATE_HOME, else ~/.intent-gate')
+    .option('--public-url <address>', 'public address of the gate, if it differs from the one used to reach it')
+    .option('--agent-directory <origin>', "https origin whose Web Bot Auth directory lists the agent's key");
 
 export function addMcp(parent: CommandUnknownOpts): void {
   const mcp = parent
     .command('mcp')
     .description('Connect Model Context Protocol hosts to a gate over standard input and output, with a separate key and PATs');
-  mcp
-    .command('serve [address]', { isDefault: true })
+  addOptions(mcp.command('serve [address]', { isDefault: true }))
     .description('Serve a gate to the host that starts this command')
-    .addOption(agentId())
-    .addOption(folder())
-    .addOption(publicUrl())
-    .addOption(agentDirectory())
     .option('--config', 'print the configuration for a host instead of serving')
     .action(async (address, { config, ...options }, command) => {
       const given = readOptions(address, options, command);
       if (config) printConfiguration(given);
       else await serveMcp(given);
     });
-  mcp
-    .command('accept [address]')
+  addOptions(mcp.command('accept [address]'))
     .description('Show the usage policy of a gate and, if you accept it, sign it; for hosts that cannot prompt you')
-    .addOption(agentId())
-    .addOption(folder())
-    .addOption(publicUrl())
-    .addOption(agentDirectory())
     .option('--yes', 'accept without asking')
     .action(async (address, { yes, ...options }, command) => {
       const { terminal } = openContext(command);

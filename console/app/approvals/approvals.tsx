@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import { Refusal } from '../../../client/errors.ts';
+import { decide, denyAll, readApprovals } from '../../../registry/approvals/decide.ts';
 import { operand, quote } from '../../../registry/shell-words.ts';
 import type { Approval, ApprovalPage, Decided } from '../../../schemas/deferred.ts';
 import { Act } from '../admin/act.tsx';
@@ -7,7 +8,7 @@ import { FormField } from '../components/field.tsx';
 import { Awaited, EmptyState, Failure } from '../components/states.tsx';
 import { Table } from '../components/table.tsx';
 import { Heading, Items, Link, Part, Shown, Time, Way } from '../components/text.tsx';
-import { ask, readAll, useAll, useRead } from '../gate.ts';
+import { api, useRead, useWork } from '../gate.ts';
 import { go, linkTo } from '../route.ts';
 import type { AdminSection } from '../section.ts';
 import { useDraft } from '../store.ts';
@@ -65,33 +66,19 @@ function describeArguments(parameters: Approval['parameters']): string {
   return text.length > maxListed ? `${text.slice(0, maxListed)}…` : text;
 }
 
-const approvalsOf = ({ approvals }: ApprovalPage) => approvals;
-
-async function decideOne({ id, digest }: Approval, decision: Decided['decision'], reason: string): Promise<Decided> {
-  const body = { decision, ...(decision === 'deny' && reason.trim() !== '' && { reason }) };
-  return (await ask<Decided>('POST', `${path}/${id}`, { body, headers: { 'If-Match': `"${digest}"` }, isAdmin: true })).value;
-}
-
-/** Denies every call of an agent that waits, except those that somebody else decides meanwhile. */
-async function denyAll(agent_id: string, reason: string): Promise<void> {
-  for (const approval of await readAll(path, approvalsOf, { query: { agent_id }, isAdmin: true }))
-    await decideOne(approval, 'deny', reason).catch((failure: unknown) => {
-      if (!(failure instanceof Refusal && failure.status === 409)) throw failure;
-    });
-}
-
 /** A pending call in full, with the possible decisions. */
 function ApprovalView({ id }: { id: string }) {
-  const { answer, error, reload } = useAll(path, approvalsOf, 'admin');
+  const { answer, error, reload } = useWork(() => readApprovals(api));
   const approval = answer?.find((one) => one.id === id);
   const own = answer?.filter(({ agent_id }) => agent_id === approval?.agent_id).length ?? 0;
   const [decided, setDecided] = useState<Omit<Decided, 'id'>>();
-  const [reason, setReason] = useDraft(`denial ${id}`, '');
+  const [typed, setReason] = useDraft(`denial ${id}`, '');
+  const reason = typed.trim() || undefined;
 
-  const decide = (decision: Decided['decision']) => async () => {
+  const choose = (decision: Decided['decision']) => async () => {
     if (!approval) return;
     try {
-      setDecided(await decideOne(approval, decision, reason));
+      setDecided(await decide(api, approval, decision, decision === 'deny' ? reason : undefined));
     } catch (failure) {
       const details = failure instanceof Refusal ? (failure.details as Partial<Decided> & { reason?: string }) : {};
       if (details.reason !== 'decided' || !details.decided_by) throw failure;
@@ -120,27 +107,27 @@ function ApprovalView({ id }: { id: string }) {
         <>
           <Part title="Approve">
             <p>Exactly this call will be made, once.</p>
-            <Act title="Approve" isDangerous command={`approvals approve ${id}`} act={decide('approve')} />
+            <Act title="Approve" isDangerous command={`approvals approve ${id}`} act={choose('approve')} />
           </Part>
           <Part title="Deny">
             <FormField
               field={{ name: 'reason', label: 'Reason', type: 'string', hint: 'Shown to the agent' }}
-              text={reason}
+              text={typed}
               onText={setReason}
             />
             <Act
               title="Deny"
               isDangerous
-              command={`approvals deny ${id} --reason ${quote(reason || '…')}`}
-              act={decide('deny')}
+              command={`approvals deny ${id} --reason ${quote(reason ?? '…')}`}
+              act={choose('deny')}
               onDone={() => setReason('')}
             />
             {own > 1 && (
               <Act
                 title={`Deny all ${own} calls of this agent`}
                 isDangerous
-                command={`approvals deny --agent ${operand(approval.agent_id)} --reason ${quote(reason || '…')}`}
-                act={() => denyAll(approval.agent_id, reason)}
+                command={`approvals deny --agent ${operand(approval.agent_id)} --reason ${quote(reason ?? '…')}`}
+                act={async () => denyAll(api, await readApprovals(api, { agent_id: approval.agent_id }), reason)}
                 onDone={() => go(linkTo(['approvals']))}
               />
             )}
