@@ -7,7 +7,7 @@ import type { ISecurityGroup, IVpc, SubnetSelection } from 'aws-cdk-lib/aws-ec2'
 import type { IHostedZone } from 'aws-cdk-lib/aws-route53';
 import type { Construct } from 'constructs';
 import { buildPages } from '../console/pages.ts';
-import type { Build } from '../lib/documents/prepared-files.ts';
+import type { Build } from '../lib/build.ts';
 import { Gate, type GivenParts } from '../lib/gate.ts';
 import { namesOf } from '../lib/names.ts';
 import { readPolicy, warnOfPolicy } from '../lib/policy.ts';

@@ -36,13 +36,11 @@ export class Admins extends Construct {
   readonly pool: IUserPool;
   /** public client for people: password or SRP */
   readonly people: UserPoolClient;
-  /** confidential clients for machines (client credentials): one for the whole registry (`machineClient`) and one per namespace in `machineNamespaces` */
-  readonly machines: UserPoolClient[] = [];
-  /** public client with which the gate signs people in (authorization code); with the setting `signIn` */
-  readonly signIn: { domain: string; clientId: string } | undefined;
-  /** public client of the console (authorization code); with the setting `adminSignIn` */
-  readonly console: { domain: string; clientId: string } | undefined;
+  /** of the clients whose access tokens are accepted from admins */
+  readonly clientIds: string[];
   readonly scope: string;
+  private readonly baseUrl: string;
+  private readonly domain: () => UserPoolDomain;
 
   /** @param slug - unique in the region */
   constructor(scope: Construct, id: string, settings: Settings, slug: string, { userPool, userPoolDomain }: GivenPool) {
@@ -50,7 +48,8 @@ export class Admins extends Construct {
     // Identifiers of resource servers must be unique in a pool.
     const server = userPool ? `intent-gate-${slug}` : 'intent-gate';
     this.scope = `${server}/admin`;
-    const { adopt, machineClient, machineNamespaces, signIn, adminSignIn } = settings;
+    const { adopt, machineClient, machineNamespaces, publicBaseUrl = 'http://localhost' } = settings;
+    this.baseUrl = publicBaseUrl;
     const poolId = userPool?.userPoolId ?? adopt?.userPoolId;
     // A given pool is imported so that the gate's clients belong to the gate instead of the pool's construct.
     this.pool = poolId ? UserPool.fromUserPoolId(this, 'Pool', poolId) : this.createPool(settings);
@@ -60,13 +59,13 @@ export class Admins extends Construct {
       preventUserExistenceErrors: true,
       refreshTokenValidity: Duration.days(1),
     });
-    if (machineClient) this.machines = this.addMachines(machineNamespaces, server);
-    if (machineClient || signIn || adminSignIn) {
-      const domainPrefix = `intent-gate-${slug}-${Stack.of(this).account}`;
-      const domain = userPoolDomain ?? this.pool.addDomain('Domain', { cognitoDomain: { domainPrefix } });
-      if (adminSignIn) this.console = { domain: domain.baseUrl(), clientId: this.addConsole(settings).userPoolClientId };
-      if (signIn) this.signIn = { domain: domain.baseUrl(), clientId: this.addSignIn(settings).userPoolClientId };
-    }
+    const domainPrefix = `intent-gate-${slug}-${Stack.of(this).account}`;
+    let domain = userPoolDomain;
+    this.domain = () => (domain ??= this.pool.addDomain('Domain', { cognitoDomain: { domainPrefix } }));
+    this.clientIds = [this.people.userPoolClientId];
+    if (!machineClient) return;
+    this.domain();
+    this.clientIds.push(...this.addMachines(machineNamespaces, server).map(({ userPoolClientId }) => userPoolClientId));
   }
 
   /** Adds an app client whose users cannot write attributes that grant rights. */
@@ -75,12 +74,17 @@ export class Admins extends Construct {
     return this.pool.addClient(id, { accessTokenValidity: Duration.hours(1), writeAttributes, ...options });
   }
 
-  private addCodeClient(id: string, callbackUrl: string, lifetimes: UserPoolClientOptions): UserPoolClient {
-    return this.addClient(id, {
-      oAuth: { flows: { authorizationCodeGrant: true }, scopes: [OAuthScope.OPENID], callbackUrls: [callbackUrl] },
+  /**
+   * Adds a public client with which people sign in at the pool's domain (authorization code).
+   * @param path - of the gate, to which they return
+   */
+  addCodeClient(id: string, path: string, lifetimes: UserPoolClientOptions): { domain: string; clientId: string } {
+    const client = this.addClient(id, {
+      oAuth: { flows: { authorizationCodeGrant: true }, scopes: [OAuthScope.OPENID], callbackUrls: [this.baseUrl + path] },
       preventUserExistenceErrors: true,
       ...lifetimes,
     });
+    return { domain: this.domain().baseUrl(), clientId: client.userPoolClientId };
   }
 
   /** With `retainData`, the pool, the group and its members outlive the stack. */
@@ -116,21 +120,7 @@ export class Admins extends Construct {
     return pool;
   }
 
-  /** Adds the sign-in client. Its tokens never leave the gate and are not admin tokens. */
-  private addSignIn({ publicBaseUrl = 'http://localhost' }: Settings): UserPoolClient {
-    return this.addCodeClient('SignIn', `${publicBaseUrl}/oauth/signed-in`, {
-      accessTokenValidity: Duration.minutes(5),
-      idTokenValidity: Duration.minutes(5),
-      refreshTokenValidity: Duration.hours(1),
-    });
-  }
-
-  /** Adds the console's client. Its tokens are admin tokens, which the console keeps in memory. */
-  private addConsole({ publicBaseUrl = 'http://localhost' }: Settings): UserPoolClient {
-    return this.addCodeClient('Console', `${publicBaseUrl}/console`, { refreshTokenValidity: Duration.hours(8) });
-  }
-
-  /** Adds the machine clients, which exchange client credentials at the pool's domain. */
+  /** Adds confidential clients for machines, one for the whole registry and one per namespace, which exchange client credentials at the pool's domain. */
   private addMachines(namespaces: readonly string[], identifier: string): UserPoolClient[] {
     const everything = { scopeName: 'admin', scopeDescription: 'Register, change and delete services and intents', id: 'Machines' };
     const owners = [

@@ -12,14 +12,15 @@ import {
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import { ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import { FilterPattern, type LogGroup, type MetricFilterOptions } from 'aws-cdk-lib/aws-logs';
+import { FilterPattern, type LogGroup } from 'aws-cdk-lib/aws-logs';
 import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
 import type { ErrorCode } from '../schemas/errors.ts';
 import { acknowledge } from './acknowledge.ts';
 import type { EndpointFunction } from './endpoint-function.ts';
-import { executing } from './endpoints.ts';
+import type { AlarmRule, BackgroundFunction } from './endpoints/endpoint.ts';
+import { backgroundWith, type Endpoint, endpointsWith, executing } from './endpoints.ts';
 import { gradualFunctions } from './gradual-deployment.ts';
 import type { Settings } from './settings.ts';
 import type { Tables } from './tables.ts';
@@ -35,102 +36,28 @@ export interface AlarmsProps {
   topic?: ITopic | undefined;
 }
 
-/** An alarm, which fires if its metric is above or below a bound. */
-interface AlarmRow {
-  metric: IMetric;
-  above?: number;
-  below?: number;
-  /** consecutive periods that must breach; default: 1 */
-  periods?: number;
-  /** also alarms when a metric stops reporting; a metric without any data belongs to a new deployment */
-  orSilent?: true;
-  description: string;
-}
-
 const often = { above: 10, periods: 2 };
 
 const sum = { statistic: Stats.SUM, period: Duration.minutes(5) };
 
-/** A metric filter: counts the lines that match a pattern, or takes the value from them. */
-const filter = (metricName: string, pattern: string, metricValue = '1') => ({
-  metricName,
-  metricValue,
-  filterPattern: FilterPattern.literal(`{ ${pattern} }`),
-});
-
 /** 5xx of API Gateway because a function failed or timed out. Excludes 413: API Gateway accepts bodies over Lambda's limit of 6 MB. */
-const gatewayFailures = filter(
-  'GatewayFailures',
-  '($.message = "access") && ($.status >= 500) && ($.refusal != "-") && ($.integration_status != "413")',
-);
+const gatewayFailures = '($.message = "access") && ($.status >= 500) && ($.refusal != "-") && ($.integration_status != "413")';
 
-/** PAT requests that fail because of KMS or the table. */
-const issueFailures = filter('IssueFailures', '($.message = "answered") && ($.status >= 500)');
+const logged = (namespace: string, metricName: string, more: Partial<MetricProps> = {}) =>
+  new Metric({ namespace, metricName, ...sum, ...more });
 
-const snapshotted = '$.message = "the snapshot of the search index is as new as it should be"';
-const filled = '$.message = "filled a part of the search collection"';
+const lines = (pattern: string) => FilterPattern.literal(`{ ${pattern} }`);
 
-/**
- * Metrics extracted from the logs of individual functions. A default value belongs to minutes in which no line matches: it tells a function that always
- * fails from one that never ran. Refusals need no filter, because their lines contain the metric (`functions/core/http/log-answer.ts`).
- */
-const filters: Readonly<Record<string, Record<string, Omit<MetricFilterOptions, 'metricNamespace'>>>> = {
-  'issue-pat': { Failures: issueFailures },
-  'issue-token': { Failures: issueFailures },
-  'snapshot-search-index': { Runs: { ...filter('SnapshotAgeRuns', snapshotted), defaultValue: 0 } },
-  'count-usage': { Oldest: filter('UsageAge', '$.message = "counted executions"', '$.oldest_seconds') },
-  'sequence-receipts': { Oldest: filter('ReceiptAge', '$.message = "sequenced receipts"', '$.oldest_seconds') },
-  // During the first fill FeedAge is 0; FillAge watches how long the fill takes.
-  'feed-search-collection': {
-    Fed: { ...filter('FeedAge', '$.message = "fed the search collection"', '$.behind_seconds'), defaultValue: 86_400 },
-    Filled: filter('FeedAge', filled, '0'),
-    Filling: filter('FillAge', filled, '$.behind_seconds'),
-  },
-};
+type Alarmed = NonNullable<BackgroundFunction['alarms']>[string];
 
-/** An alarm of a function; absent if the function is. */
-type FunctionAlarm = Omit<AlarmRow, 'metric'> & { of: string; metric: (namespace: string, lambda: EndpointFunction['lambda']) => IMetric };
-
-const logged = (metricName: string, more: Partial<MetricProps> = {}) => {
-  return (namespace: string) => new Metric({ namespace, metricName, ...sum, ...more });
-};
-const lowest = (metricName: string, period = sum.period) => logged(metricName, { statistic: Stats.MINIMUM, period });
-/** Fires if the oldest work was older than `above` seconds after every run of a period, or if nothing ran. */
-const late = (of: string, metricName: string, above: number, period = sum.period) =>
-  ({ of, metric: lowest(metricName, period), above, orSilent: true }) as const;
-const errors: FunctionAlarm['metric'] = (_, lambda) => lambda.metricErrors(sum);
-const slowest: FunctionAlarm['metric'] = (_, lambda) => lambda.metricDuration({ ...sum, statistic: Stats.percentile(99) });
-
-/** Alarms of individual functions. Lambda errors are counted where no response or missing metric would reveal a failure. */
-const functionAlarms: Readonly<Record<string, FunctionAlarm>> = {
-  IssueFailures: { of: 'issue-pat', metric: logged('IssueFailures'), above: 3, description: 'PATs cannot be issued.' },
-  SlowSearch: { of: 'search-intents', metric: slowest, above: 3_000, periods: 3, description: '1 % of searches take over 3 seconds.' },
-  SnapshotAge: {
-    of: 'snapshot-search-index',
-    metric: logged('SnapshotAgeRuns', { period: Duration.hours(3) }),
-    below: 1,
-    orSilent: true,
-    description: 'The search index has had no current snapshot for three hours, so cold starts of search take longer.',
-  },
-  UsageErrors: { of: 'count-usage', metric: errors, above: 2, description: 'Executions are not being counted.' },
-  UsageAge: { ...late('count-usage', 'UsageAge', 600), description: 'Executions are counted too late, or not at all.' },
-  ReceiptErrors: { of: 'sequence-receipts', metric: errors, above: 2, description: 'Receipts are not being added to the log.' },
-  ReceiptAge: {
-    ...late('sequence-receipts', 'ReceiptAge', 300),
-    description: 'Receipts reach the log later than promised, or not at all.',
-  },
-  DeferredErrors: { of: 'run-deferred-call', metric: errors, above: 2, description: 'Deferred calls do not start, or get no result.' },
-  FeedAge: {
-    ...late('feed-search-collection', 'FeedAge', 1_800, Duration.minutes(30)),
-    description: 'Search results are more than half an hour out of date: writing changes to the search collection fails or takes too long.',
-  },
-  FillAge: {
-    of: 'feed-search-collection',
-    metric: lowest('FillAge'),
-    above: 7_200,
-    description: 'The search collection has been filling for two hours; searches do not find every intent yet.',
-  },
-};
+function metricOf({ metric, minutes = 5 }: Alarmed, lambda: EndpointFunction['lambda'], namespace: string): IMetric {
+  const period = Duration.minutes(minutes);
+  if (metric === 'failedRuns') return lambda.metricErrors({ ...sum, period });
+  if (metric === 'slowest') return lambda.metricDuration({ statistic: Stats.percentile(99), period });
+  return 'sum' in metric
+    ? logged(namespace, metric.sum, { period })
+    : logged(namespace, metric.lowest, { statistic: Stats.MINIMUM, period });
+}
 
 /**
  * The functions whose throttles raise an alarm: those that agents call most, and the one whose result no caller waits for. An alarm can add up at most
@@ -156,19 +83,19 @@ export class Alarms extends Construct {
       });
     }
 
-    accessLog.addMetricFilter('GatewayFailures', { metricNamespace: namespace, ...gatewayFailures });
+    accessLog.addMetricFilter('GatewayFailures', {
+      metricNamespace: namespace,
+      metricName: 'GatewayFailures',
+      metricValue: '1',
+      filterPattern: lines(gatewayFailures),
+    });
     this.watchAnswers(namespace);
-    this.watchConcurrency(functions, settings);
+    this.watchThrottles(functions);
     this.watchCallers(functions, namespace, settings);
     this.watchTables(tables);
-    for (const [name, made] of functions) {
-      for (const [id, options] of Object.entries(filters[name] ?? {}))
-        made.logGroup.addMetricFilter(id, { metricNamespace: namespace, ...options });
-      this.watchRollout(name, made);
-    }
-    for (const [name, { of, metric, ...row }] of Object.entries(functionAlarms)) {
-      const lambda = functions.get(of)?.lambda;
-      if (lambda) this.add(name, { ...row, metric: metric(namespace, lambda) });
+    for (const row of [...endpointsWith(settings), ...backgroundWith(settings)]) {
+      const made = functions.get(row.name);
+      if (made) this.watchFunction(row, made, namespace, settings);
     }
   }
 
@@ -176,10 +103,24 @@ export class Alarms extends Construct {
     return names.flatMap((name) => this.alarms.get(name) ?? []);
   }
 
+  private watchFunction(row: Endpoint | BackgroundFunction, made: EndpointFunction, metricNamespace: string, settings: Settings): void {
+    const { name, logMetrics = {}, alarms = {}, executes } = row;
+    for (const [id, { metric: metricName, pattern, value: metricValue = '1', ...more }] of Object.entries(logMetrics))
+      made.logGroup.addMetricFilter(id, { metricNamespace, metricName, metricValue, filterPattern: lines(pattern), ...more });
+    for (const [id, alarm] of Object.entries(alarms)) this.add(id, { ...alarm, metric: metricOf(alarm, made.lambda, metricNamespace) });
+    const reserved = settings.reservedConcurrency[name] ?? 0;
+    if (executes && reserved > 0) {
+      const metric = made.lambda.metric('ConcurrentExecutions', { ...sum, statistic: Stats.MAXIMUM });
+      const description = `${name} uses more than 80 % of its reserved concurrency.`;
+      this.add(`${executes}Concurrency`, { metric, above: 0.8 * reserved, periods: 2, description });
+    }
+    this.watchRollout(name, made);
+  }
+
   /** Isolated failures and upstream failures raise no alarm. */
   private watchAnswers(namespace: string): void {
-    const refused = (code: ErrorCode) => logged('Refusals', { dimensionsMap: { code } })(namespace);
-    const failures = logged('GatewayFailures')(namespace);
+    const refused = (code: ErrorCode) => logged(namespace, 'Refusals', { dimensionsMap: { code } });
+    const failures = logged(namespace, 'GatewayFailures');
     const more = 'In two consecutive periods of five minutes, more than 10 responses';
     this.add('ApiErrors', { metric: refused('INTERNAL_SERVER_ERROR'), ...often, description: `${more} were unexpected errors.` });
     this.add('Unavailable', { metric: refused('SERVICE_UNAVAILABLE'), ...often, description: `${more} said that AWS fails to answer.` });
@@ -196,7 +137,7 @@ export class Alarms extends Construct {
         this.add(`${name}${operation}sThrottled`, { metric: table.metric(`${operation}ThrottleEvents`, sum), ...often, description });
   }
 
-  private watchConcurrency(functions: AlarmsProps['functions'], { reservedConcurrency }: Settings): void {
+  private watchThrottles(functions: AlarmsProps['functions']): void {
     const throttles = throttled.flatMap((name) => functions.get(name)?.lambda.metricThrottles(sum) ?? []);
     const usingMetrics = Object.fromEntries(throttles.map((metric, at) => [`m${at}`, metric]));
     this.add('Throttles', {
@@ -204,13 +145,6 @@ export class Alarms extends Construct {
       ...often,
       description: 'Lambda throttles this gate: the concurrency of the account, or that reserved for a function, is used up.',
     });
-    const alarms = { 'execute-intent': 'ExecuteConcurrency', mcp: 'McpConcurrency', 'run-deferred-call': 'DeferredConcurrency' } as const;
-    for (const name of executing) {
-      const reserved = reservedConcurrency[name];
-      const metric = functions.get(name)?.lambda.metric('ConcurrentExecutions', { ...sum, statistic: Stats.MAXIMUM });
-      const description = `${name} uses more than 80 % of its reserved concurrency.`;
-      if (metric && reserved > 0) this.add(alarms[name], { metric, above: 0.8 * reserved, periods: 2, description });
-    }
   }
 
   /** Uses Contributor Insights rules, because metric dimensions would be billed per agent and service. */
@@ -259,7 +193,7 @@ export class Alarms extends Construct {
     });
   }
 
-  private add(name: string, { metric, above, below, periods = 1, orSilent, description }: AlarmRow): Alarm {
+  private add(name: string, { metric, above, below, periods = 1, orSilent, description }: AlarmRule & { metric: IMetric }): Alarm {
     const alarm = new Alarm(this, name, {
       metric,
       threshold: above ?? below ?? 0,

@@ -1,7 +1,5 @@
-import { signInPath } from '../functions/core/http/sign-in-address.ts';
 import { errorTable } from '../schemas/errors.ts';
-import { requestHeaders } from './documents/request-headers.ts';
-import { type Endpoint, tokenAuthorizer } from './endpoints.ts';
+import type { Endpoint, Route } from './endpoints.ts';
 import {
   bodyTemplate,
   type GatewayAnswer,
@@ -11,7 +9,7 @@ import {
   localBaseUrl,
   noPath,
 } from './error-answers.ts';
-import { localStage } from './settings/rules.ts';
+import { localStage } from './settings/kinds.ts';
 import type { Settings } from './settings.ts';
 
 /** Media types that mock methods accept; API Gateway answers any other with 415. */
@@ -23,20 +21,18 @@ const mediaTypes = [
   'multipart/form-data',
 ];
 
-/** CORS request headers; the last four are for MCP hosts. */
-const preflightHeaders = [
-  ...['Authorization', 'Content-Type', ...Object.keys(requestHeaders)],
-  ...['MCP-Protocol-Version', 'Mcp-Method', 'Mcp-Name', 'Mcp-Session-Id'],
+/** The request header fields that pages may send (CORS). */
+const preflightHeadersOf = (routes: readonly Route[]): string[] => [
+  ...new Set([
+    ...['Authorization', 'Content-Type', 'If-None-Match'],
+    ...routes.flatMap(({ requestHeaders = [], browserHeaders = [] }) => [...requestHeaders, ...browserHeaders]),
+  ]),
 ];
 
 interface Method {
   responses: Record<string, { description: string; headers?: Record<string, { schema: { type: 'string' } }> }>;
   'x-amazon-apigateway-integration': Record<string, unknown>;
   security?: Record<string, never[]>[];
-}
-
-export interface Route extends Endpoint {
-  mainPath: string;
 }
 
 interface Invocation {
@@ -52,19 +48,22 @@ interface Invocation {
  * @param title - also the API's name
  */
 export function defineApi(routes: readonly Route[], invocationOf: (name: string) => Invocation, settings: Settings, title: string) {
-  const { stage, corsOrigins, domain, publicBaseUrl, signIn } = settings;
+  const { stage, corsOrigins, domain, publicBaseUrl } = settings;
+  // API Gateway has one response to requests without a token
+  const guard = routes.find(({ authorizer }) => authorizer)?.authorizer;
   const say = (status: number, body: string, more: Record<string, string> = {}): Method =>
     mock(status, { ...headerExpressions(settings), ...more }, { accepts: mediaTypes, body });
   const refuse = (answer: GatewayAnswer, more?: Record<string, string>): Method =>
     say(errorTable[answer.code].status, bodyTemplate(answer, settings), more);
   const baseUrl = publicBaseUrl ?? (stage === localStage ? '' : `/${stage}`);
-  const answerTo = (verb: string, { name, path, mainPath, constant, redirects }: Route): Method => {
+  const answerTo = (verb: string, { name, path, mainPath, constant, redirects, authorizer }: Route): Method => {
     if (redirects)
       return say(302, redirectTemplate(baseUrl + redirects.browsers), { Location: `'${baseUrl}${redirects.programs}'`, Vary: "'Accept'" });
-    if (constant === undefined) return { ...invoke(invocationOf(name)), ...(path === signInPath && { security: [{ [tokenScheme]: [] }] }) };
+    if (constant === undefined) return { ...invoke(invocationOf(name)), ...(authorizer && { security: [{ [tokenScheme]: [] }] }) };
     if (path !== mainPath) return say(308, '', { Location: `'${baseUrl}${mainPath}'` });
     return say(200, verb === 'HEAD' ? '' : constantTemplate(constant(publicBaseUrl ?? localBaseUrl)));
   };
+  const preflightHeaders = preflightHeadersOf(routes);
   const paths: Record<string, Record<string, Method>> = {};
   for (const [path, group] of Map.groupBy(routes, ({ path }) => path)) {
     const methods = group.flatMap((route) => answeredTo(route.method).map((verb) => [verb.toLowerCase(), answerTo(verb, route)]));
@@ -79,8 +78,8 @@ export function defineApi(routes: readonly Route[], invocationOf: (name: string)
       ...Object.fromEntries(methods),
       [anyMethod]: otherMethod,
       // every method needs a token, except for preflights, which have none (Fetch standard)
-      ...(path === signInPath && { options: otherMethod, [anyMethod]: first }),
-      ...(corsOrigins.length > 0 && { options: preflight(corsOrigins, allowed) }),
+      ...(group.some(({ authorizer }) => authorizer) && { options: otherMethod, [anyMethod]: first }),
+      ...(corsOrigins.length > 0 && { options: preflight(corsOrigins, allowed, preflightHeaders) }),
     };
   }
   // API Gateway would read a bearer token as a malformed AWS signature on a path without methods.
@@ -93,11 +92,13 @@ export function defineApi(routes: readonly Route[], invocationOf: (name: string)
       servers: [{ url: `https://${domain.name}`, 'x-amazon-apigateway-endpoint-configuration': { disableExecuteApiEndpoint: true } }],
     }),
     paths,
-    ...(signIn && { components: { securitySchemes: { [tokenScheme]: requireToken(invocationOf(tokenAuthorizer)) } } }),
+    ...(guard && {
+      components: { securitySchemes: { [tokenScheme]: requireToken(invocationOf(guard.name)) } },
+    }),
     // Receipt log tiles are binary whatever the client's Accept header says. Functions decode requests and mark binary responses.
     'x-amazon-apigateway-binary-media-types': [allTypes],
     'x-amazon-apigateway-gateway-responses': Object.fromEntries(
-      Object.entries(gatewayAnswers).map(([type, answer]) => [type, gatewayResponse(type, answer, settings)]),
+      Object.entries(gatewayAnswers).map(([type, answer]) => [type, gatewayResponse(type, answer, settings, guard)]),
     ),
   };
 }
@@ -184,12 +185,12 @@ function mock(status: number, headers: Record<string, string>, { accepts, body }
 }
 
 /** A CORS preflight. Its response names the first allowed origin; the template replaces that with the caller's if allowed. */
-function preflight(origins: readonly string[], allowed: readonly string[]): Method {
+function preflight(origins: readonly string[], allowed: readonly string[], headerNames: readonly string[]): Method {
   const isAllowed = origins.map((origin) => `$origin == "${origin}"`).join(' || ');
   const headers = {
     'Access-Control-Allow-Origin': `'${origins[0]}'`,
     'Access-Control-Allow-Methods': `'${allowed.join(',')}'`,
-    'Access-Control-Allow-Headers': `'${preflightHeaders.join(',')}'`,
+    'Access-Control-Allow-Headers': `'${headerNames.join(',')}'`,
     'Access-Control-Max-Age': "'3600'",
     ...(!origins.includes('*') && { Vary: "'Origin'" }),
   };

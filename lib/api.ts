@@ -12,18 +12,15 @@ import { PolicyDocument, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
-import { answeredTo, defineApi, type Route } from './api-definition.ts';
+import { answeredTo, defineApi } from './api-definition.ts';
 import { addRecord, domainOptions } from './domain.ts';
 import type { EndpointFunction } from './endpoint-function.ts';
-import { endpointsWith, hasFunction, pathsOf, tokenAuthorizer } from './endpoints.ts';
+import { hasFunction, type Route, routesWith } from './endpoints.ts';
 import { protect } from './firewall.ts';
 import { aliasReasons, invocableArns } from './gradual-deployment.ts';
 import type { Settings } from './settings.ts';
 
 const minCompressionBytes = 1_024;
-
-/** Documents are public and cost bandwidth; browsers cache the large ones for a year. */
-const documentThrottle = { requestsPerSecond: 5, burst: 50 };
 
 /** The REST API, with paths and methods from the endpoint table. Its gateway responses use the gate's error format. */
 export class Api extends Construct {
@@ -35,7 +32,7 @@ export class Api extends Construct {
   constructor(scope: Construct, id: string, functions: ReadonlyMap<string, EndpointFunction>, settings: Settings, gateName: string) {
     super(scope, id);
     this.settings = settings;
-    this.routes = listRoutes(settings);
+    this.routes = routesWith(settings);
     this.accessLog = new LogGroup(this, 'AccessLog', { retention: settings.logRetentionDays, removalPolicy: RemovalPolicy.DESTROY });
     this.rest = this.createRestApi(functions, gateName);
     if (settings.domain) addRecord(this, settings.domain, this.rest);
@@ -43,14 +40,17 @@ export class Api extends Construct {
   }
 
   private createRestApi(functions: ReadonlyMap<string, EndpointFunction>, gateName: string): SpecRestApi {
-    const { domain, manageApiLogRole, signIn } = this.settings;
+    const { domain, manageApiLogRole } = this.settings;
     const { partition, region } = Stack.of(this);
     const functionOf = (name: string) => {
       const made = functions.get(name);
       if (!made) throw new TypeError(`there is no function for the endpoint ${name}`);
       return made;
     };
-    const names = new Set([...this.routes.filter(hasFunction).map(({ name }) => name), ...(signIn ? [tokenAuthorizer] : [])]);
+    const names = new Set([
+      ...this.routes.filter(hasFunction).map(({ name }) => name),
+      ...this.routes.flatMap(({ authorizer }) => authorizer?.name ?? []),
+    ]);
     const invoker = this.createInvoker([...names].flatMap((name) => invocableArns(name, functionOf(name))));
     acknowledge(invoker, aliasReasons(functions));
     const invocationOf = (name: string) => ({
@@ -101,8 +101,8 @@ export class Api extends Construct {
     const { tracing, requestsPerSecond, burst, throttling } = this.settings;
     // API Gateway would write execution logs to its own log group, outside the stack and without expiry.
     const logged = { loggingLevel: MethodLoggingLevel.OFF, dataTraceEnabled: false };
-    const exceptions = this.routes.flatMap(({ name, path, method, needs }) => {
-      const limit = throttling[name] ?? (needs.documents || name === 'get-own-description' ? documentThrottle : undefined);
+    const exceptions = this.routes.flatMap(({ name, path, method, throttle }) => {
+      const limit = throttling[name] ?? throttle;
       if (!limit) return [];
       const throttled = { ...logged, throttlingRateLimit: limit.requestsPerSecond, throttlingBurstLimit: limit.burst };
       return answeredTo(method).map((verb) => [`${path}/${verb}`, throttled]);
@@ -119,11 +119,6 @@ export class Api extends Construct {
     };
   }
 }
-
-const listRoutes = (settings: Settings): readonly Route[] =>
-  endpointsWith(settings).flatMap((endpoint) =>
-    pathsOf(endpoint, settings).map((path) => ({ ...endpoint, path, mainPath: endpoint.path })),
-  );
 
 /** The access log line. It omits headers, query and body, which may contain tokens. */
 const accessLine = JSON.stringify({

@@ -18,7 +18,7 @@ export function environmentOf(
   settings: Settings,
   made: Resources,
 ): Record<string, string> {
-  const { snapshots, collection } = made;
+  const { snapshots } = made;
   return {
     [variables.version]: version,
     [variables.protocol]: settings.protocol,
@@ -31,28 +31,20 @@ export function environmentOf(
       [variables.activityTable]: made.tables.activity.tableName,
     }),
     ...(needs.kms && { [variables.signingKeys]: made.signingKeys.map(({ keyArn }) => keyArn).join(',') }),
-    ...(needs.callKey && { [variables.callKey]: made.callKey.keyArn }),
     ...(needs.policy && settings.billing && { [variables.billing]: JSON.stringify(settings.billing) }),
     // Not a property of the guard's resource: a change would run the guard, for which an account without free concurrency has no room.
     ...(needs.accountLimits && { [variables.reservedConcurrency]: String(totalReserved(settings.reservedConcurrency)) }),
     ...(needs.snapshots && snapshots && { [variables.snapshotBucket]: snapshots.bucketName }),
-    ...Object.assign({}, ...made.features.map((feature) => feature.environment(needs))),
-    ...(needs.collection && collection && { [variables.searchCollection]: collection.endpoint }),
+    ...Object.assign({}, ...made.features.map((feature) => feature.environment?.(needs))),
     ...invokedEnvironment(needs, made),
-    ...(needs.announces && { [variables.approvalSeconds]: String(settings.approvalSeconds) }),
     ...(needs.credentials && { [variables.credentialPrefix]: made.credentialPrefix }),
     ...(needs.kms?.includes('sign') && issueEnvironment(settings)),
     ...(needs.kms && needs.policy && proofEnvironment(settings)),
     ...((credential === 'admin' || needs.adminTokens) && adminEnvironment(made.admins)),
-    ...(needs.signIn && made.admins.signIn && signInEnvironment(settings, made.admins.signIn, made.admins.pool.userPoolId)),
-    ...(needs.adminSignIn && settings.localUpstreams.length > 0 && { [variables.localUpstreams]: settings.localUpstreams.join(',') }),
-    ...(needs.adminSignIn &&
-      made.admins.console && {
-        [variables.signInDomain]: made.admins.console.domain,
-        [variables.consoleClient]: made.admins.console.clientId,
-      }),
-    ...(needs.table?.log && { [variables.historyDays]: String(settings.historyDays) }),
-    ...(needs.table?.log && { [variables.maxPerNamespace]: String(settings.maxPerNamespace) }),
+    ...(needs.table?.log && {
+      [variables.historyDays]: String(settings.historyDays),
+      [variables.maxPerNamespace]: String(settings.maxPerNamespace),
+    }),
     ...((needs.egress || needs.addressRules) && egressEnvironment(settings)),
     ...((needs.egress === 'intents' || needs.addressRules) && privateEnvironment(settings)),
   };
@@ -73,8 +65,7 @@ const invokedEnvironment = ({ invokes = [] }: Needs, { functions }: Resources): 
     }),
   );
 
-const issueEnvironment = ({ patLifeSeconds, issueLimitPerHour, agents, agentIds }: Settings) => ({
-  [variables.agents]: agents,
+const issueEnvironment = ({ patLifeSeconds, issueLimitPerHour, agentIds }: Settings) => ({
   [variables.agentIds]: agentIds,
   [variables.patLifeSeconds]: String(patLifeSeconds),
   [variables.issueLimitPerHour]: String(issueLimitPerHour),
@@ -86,26 +77,10 @@ const proofEnvironment = ({ requireFreshSignature, requireProofOfPossession }: S
   [variables.requireProofOfPossession]: String(requireProofOfPossession),
 });
 
-const adminEnvironment = ({ pool, people, machines, console, scope }: Resources['admins']) => ({
+const adminEnvironment = ({ pool, clientIds, scope }: Resources['admins']) => ({
   [variables.userPool]: pool.userPoolId,
-  [variables.adminClients]: [
-    ...[people, ...machines].map(({ userPoolClientId }) => userPoolClientId),
-    ...(console ? [console.clientId] : []),
-  ].join(','),
+  [variables.adminClients]: clientIds.join(','),
   [variables.adminScope]: scope,
-});
-
-const signInEnvironment = (
-  { signInRedirectUris, signInSeconds, patLifeSeconds }: Settings,
-  { domain, clientId }: NonNullable<Resources['admins']['signIn']>,
-  userPoolId: string,
-) => ({
-  [variables.signInDomain]: domain,
-  [variables.signInClient]: clientId,
-  [variables.signInRedirects]: signInRedirectUris.join(','),
-  [variables.signInSeconds]: String(signInSeconds),
-  [variables.userPool]: userPoolId,
-  [variables.patLifeSeconds]: String(patLifeSeconds),
 });
 
 const privateEnvironment = ({ privateOrigins }: Settings) => ({

@@ -1,6 +1,6 @@
-import { challengeOf, describeSignInRefusal, signInFirst } from '../functions/core/http/sign-in-address.ts';
 import { type ErrorCode, errorTable } from '../schemas/errors.ts';
-import { localStage } from './settings/rules.ts';
+import type { Authorizer } from './endpoints/endpoint.ts';
+import { localStage } from './settings/kinds.ts';
 import type { Settings } from './settings.ts';
 
 export interface GatewayAnswer {
@@ -89,15 +89,13 @@ export const headerExpressions = (
 /** For the local stack, whose port is not known in advance. Deployments whose constant responses contain the address set `publicBaseUrl`. */
 export const localBaseUrl = 'http://$context.domainName';
 
-/** Only the address for hosts that sign people in has an authorizer. The body cannot repeat the id of the request. */
-const signInTemplate = JSON.stringify(
-  describeSignInRefusal({ code: 'UNAUTHORIZED', message: signInFirst, details: { request_id: '$context.requestId' } }),
-);
-
-/** A gateway response. The default 4xx response keeps API Gateway's status. */
-export function gatewayResponse(type: string, answer: GatewayAnswer, settings: Settings) {
-  const isSignIn = type === 'UNAUTHORIZED' && settings.signIn;
-  const challenge = isSignIn ? challengeOf(settings.publicBaseUrl ?? localBaseUrl) : 'Bearer realm="intent-gate"';
+/**
+ * A gateway response. The default 4xx response keeps API Gateway's status.
+ * @param authorizer - what refuses requests that have no token
+ */
+export function gatewayResponse(type: string, answer: GatewayAnswer, settings: Settings, authorizer?: Authorizer) {
+  const refused = type === 'UNAUTHORIZED' ? authorizer : undefined;
+  const challenge = refused?.challengeOf(settings.publicBaseUrl ?? localBaseUrl) ?? 'Bearer realm="intent-gate"';
   const headers = {
     ...headerExpressions(settings, answer),
     ...(answer.code === 'UNAUTHORIZED' && { 'WWW-Authenticate': `'${challenge}'` }),
@@ -105,6 +103,8 @@ export function gatewayResponse(type: string, answer: GatewayAnswer, settings: S
   return {
     ...(type !== 'DEFAULT_4XX' && { statusCode: String(answer.status ?? errorTable[answer.code].status) }),
     responseParameters: Object.fromEntries(Object.entries(headers).map(([name, value]) => [`gatewayresponse.header.${name}`, value])),
-    responseTemplates: { 'application/json': isSignIn ? signInTemplate : bodyTemplate(answer, settings) },
+    responseTemplates: {
+      'application/json': refused ? JSON.stringify(refused.refusalOf('$context.requestId')) : bodyTemplate(answer, settings),
+    },
   };
 }

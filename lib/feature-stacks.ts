@@ -1,9 +1,28 @@
-/**
- * The socket of the features in the synthesis: a line for each feature that has resources. The bare imports bring members that features add to `Gate`
- * into the types of the package.
- */
-import './receipts/stack.ts';
-import type { FeatureStack } from './feature-stack.ts';
+/** The socket of the features in the synthesis: a line for each feature that has resources, permissions, variables or files of its own. */
+import { agentsStack } from './agents/stack.ts';
+import { approvalsStack } from './approvals/stack.ts';
+import type { Merged } from './declaration.ts';
+import { documentsStack } from './documents/stack.ts';
+import type { FeatureStack } from './feature-resources.ts';
+import { opensearchStack } from './opensearch/stack.ts';
 import { receiptStack } from './receipts/stack.ts';
+import { signInStack } from './sign-in/stack.ts';
+import { webBotAuthStack } from './web-bot-auth/stack.ts';
 
-export const featureStacks: readonly FeatureStack[] = [receiptStack];
+/** A tuple, from whose members those of the gate derive. */
+const stacks = [
+  documentsStack,
+  approvalsStack,
+  agentsStack,
+  signInStack,
+  webBotAuthStack,
+  opensearchStack,
+  receiptStack,
+] as const satisfies readonly FeatureStack[];
+
+type MembersOf<Stack> = Stack extends { create: (...context: never) => infer Made } ? Extract<Made, { members: object }> : never;
+
+/** What features add to the gate as a construct. */
+export type FeatureMembers = Partial<Merged<MembersOf<(typeof stacks)[number]>['members']>>;
+
+export const featureStacks: readonly FeatureStack[] = stacks;

@@ -2,22 +2,41 @@
  * The socket of the features in the tables of endpoints, headers and settings. `lib/feature-stacks.ts` lists those that have resources of their own,
  * because only synthesis loads CDK.
  */
-import type { Declaration } from './feature.ts';
+import { agents } from './agents/declaration.ts';
+import { approvals } from './approvals/declaration.ts';
+import type { Declaration, Merged } from './declaration.ts';
+import { documents } from './documents/declaration.ts';
+import { mcp } from './mcp/declaration.ts';
+import { opensearch } from './opensearch/declaration.ts';
 import { receipts } from './receipts/declaration.ts';
-import { findAdoptionProblems, receiptAdoption, receiptSettings } from './receipts/settings.ts';
+import { signIn } from './sign-in/declaration.ts';
+import { trial } from './trial/declaration.ts';
+import { usage } from './usage/declaration.ts';
+import { webBotAuth } from './web-bot-auth/declaration.ts';
 
-/** A tuple, from whose literal keys the names of endpoints derive. */
-export const named = [receipts] as const satisfies readonly Declaration[];
+/** A tuple, from whose members the types of settings derive. */
+const declared = [
+  mcp,
+  documents,
+  approvals,
+  trial,
+  usage,
+  agents,
+  signIn,
+  webBotAuth,
+  opensearch,
+  receipts,
+] as const satisfies readonly Declaration[];
 
-export const features: readonly Declaration[] = named;
+type Declared = (typeof declared)[number];
 
-export const featureSettings = { ...receiptSettings };
+type SettingsOf<Feature> = Feature extends { settings: infer Shape } ? Shape : never;
+
+type AdoptedOf<Feature> = Feature extends { adopted: { settings: infer Shape } } ? Shape : never;
+
+export const declarations: readonly Declaration[] = declared;
+
+export const featureSettings: Merged<SettingsOf<Declared>> = Object.assign({}, ...declarations.map(({ settings }) => settings));
 
 /** Members of the setting `adopt`. */
-export const featureAdoption = { ...receiptAdoption };
-
-/** Each finds problems with the members of `adopt`. */
-export const adoptionRules: readonly ((
-  adopt: Readonly<Record<string, never>>,
-  settings: Readonly<Record<string, unknown>>,
-) => [place: string, problem: string][])[] = [findAdoptionProblems];
+export const featureAdoption: Merged<AdoptedOf<Declared>> = Object.assign({}, ...declarations.map(({ adopted }) => adopted?.settings));

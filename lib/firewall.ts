@@ -1,13 +1,17 @@
 import type { Stage } from 'aws-cdk-lib/aws-apigateway';
 import { CfnWebACL, CfnWebACLAssociation } from 'aws-cdk-lib/aws-wafv2';
 import type { Construct } from 'constructs';
+import { declarations } from './features.ts';
 import type { Settings } from './settings.ts';
 
 /**
- * Public endpoints that cost more than others: issuing verifies a signature and signs, search ranks, MCP does either. Paths that contain one of these
+ * Public endpoints that cost more than others: issuing verifies a signature and signs, search ranks. Paths that contain one of these
  * match, which includes an endpoint's further paths.
  */
-const limitedPaths = { IssuePat: '/pat/issue', Search: '/intents/search', Mcp: '/mcp' };
+const limitedPaths: Record<string, string> = Object.assign(
+  { IssuePat: '/pat/issue', Search: '/intents/search' },
+  ...declarations.map((feature) => feature.limitedPaths),
+);
 
 const visibility = (metricName: string) => ({ metricName, cloudWatchMetricsEnabled: true, sampledRequestsEnabled: true });
 

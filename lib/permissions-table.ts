@@ -1,5 +1,5 @@
 import type { Needs } from './endpoints/needs.ts';
-import { backgroundFunctions, backgroundWithCollection, endpoints, hasFunction } from './endpoints.ts';
+import { alternatives, backgroundFunctions, endpoints, endpointsWith, hasFunction } from './endpoints.ts';
 import type { Permission } from './permission.ts';
 import { permissionsOf } from './permissions.ts';
 
@@ -23,13 +23,19 @@ const line = ({ actions, on, partitions, why }: Permission, label: string): stri
   `| ${label} | ${actions.map(code).join(' ')} | ${on} | ${(partitions ?? []).map(code).join(' ')} | ${why} |`;
 
 export function renderPermissions(): string {
-  const standard = [...endpoints.filter(hasFunction), ...backgroundFunctions];
-  const withCollection = endpoints.flatMap(({ name, needsWithCollection: needs }) => (needs ? [{ name, needs }] : []));
-  return [
-    introduction + renderTable(standard),
-    'With `search: opensearch`, these rows replace those of the same functions and of `snapshot-search-index`:\n',
-    renderTable([...withCollection, ...backgroundWithCollection]),
-  ].join('\n');
+  const standard = renderTable([...endpoints.filter(hasFunction), ...backgroundFunctions]);
+  const others = alternatives.flatMap(({ setting, value, replaces, background }) => {
+    const changed = endpointsWith({ [setting]: value }).filter(({ name, needs }) => {
+      const usual = endpoints.find((endpoint) => endpoint.name === name)?.needs;
+      return JSON.stringify(needs) !== JSON.stringify(usual);
+    });
+    const also = replaces.map((name) => ` and of ${code(name)}`).join('');
+    return [
+      `With \`${setting}: ${value}\`, these rows replace those of the same functions${also}:\n`,
+      renderTable([...changed, ...background]),
+    ];
+  });
+  return [introduction + standard, ...others].join('\n');
 }
 
 function renderTable(functions: readonly { name: string; needs: Needs; onlyWith?: string }[]): string {

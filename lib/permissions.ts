@@ -7,12 +7,12 @@ import { acknowledge } from './acknowledge.ts';
 import type { Admins } from './admins.ts';
 import type { EndpointFunction } from './endpoint-function.ts';
 import type { Needs, TableOperation } from './endpoints/needs.ts';
-import type { FeatureResources } from './feature-stack.ts';
+import type { FeatureKey, FeatureResources } from './feature-resources.ts';
 import { featureStacks } from './feature-stacks.ts';
-import { features } from './features.ts';
+import { declarations } from './features.ts';
 import { aliasReasons, invocableArns } from './gradual-deployment.ts';
-import type { SearchCollection } from './opensearch/search-collection.ts';
 import { type Permission, permit, wildcardIn } from './permission.ts';
+import { allowUse } from './signing-keys.ts';
 import type { Tables } from './tables.ts';
 
 const actionOf: Record<TableOperation, string> = {
@@ -29,7 +29,6 @@ const actionOf: Record<TableOperation, string> = {
 const tableNames = ['registry', 'activity'] as const satisfies readonly TableName[];
 
 const kindNames: Partial<Record<RecordKind, string>> = {
-  ...Object.assign({}, ...features.map(({ records }) => records)),
   service: 'services',
   serviceName: 'names of services',
   listEntry: 'lists of intents',
@@ -44,19 +43,13 @@ const kindNames: Partial<Record<RecordKind, string>> = {
   limit: 'limit counters',
   call: 'idempotent calls',
   execution: 'ids of deferred calls',
-  approval: 'calls that wait for approval',
   callQueue: 'background calls',
   policy: 'earlier policies',
-  feed: 'progress of the feed of a search collection',
   snapshot: 'lease of the run that saves a snapshot',
   jti: 'used `jti` values',
   slowCalls: 'slow calls',
-  stats: 'totals of executions',
   usage: 'executions to count',
-  session: 'sessions of signed-in people',
-  consent: 'accepted policies',
-  signInCode: 'authorization codes',
-  refreshFamily: 'families of refresh tokens',
+  ...Object.assign({}, ...declarations.map(({ records }) => records)),
 };
 
 const verbs: Record<TableOperation, string> = {
@@ -78,12 +71,8 @@ export interface Resources {
   tables: Tables;
   admins: Admins;
   signingKeys: readonly IKey[];
-  /** from which the keys that sign calls are derived */
-  callKey: IKey;
-  /** absent if the setting `search` is `opensearch` */
+  /** absent if another engine searches */
   snapshots?: Bucket | undefined;
-  /** present if the setting `search` is `opensearch` */
-  collection?: SearchCollection | undefined;
   features: readonly FeatureResources[];
   credentialPrefix: string;
   /** of the metrics extracted from logs */
@@ -92,65 +81,49 @@ export interface Resources {
   functions?: ReadonlyMap<string, Pick<EndpointFunction, 'lambda' | 'alias'>>;
 }
 
-/** The permissions of each need, except tables. */
-const requirements = {
-  sign: [permit('kms:Sign', 'newest signing key', 'signs PATs')],
-  publicKey: [permit('kms:GetPublicKey', 'every signing key', 'reads the keys that verify PATs')],
-  callKey: [permit('kms:GenerateMac', 'call key', 'derives the keys that sign calls')],
-  invokes: {
-    'issue-pat': permit('lambda:InvokeFunction', 'function issue-pat', 'requests PATs, which it cannot sign'),
-    'search-intents': permit('lambda:InvokeFunction', 'function search-intents', 'suggests intents similar to an unknown one'),
-    'run-deferred-call': permit('lambda:InvokeFunction', 'function run-deferred-call', 'starts deferred calls'),
-    'snapshot-search-index': permit('lambda:InvokeFunction', 'function snapshot-search-index', 'has a snapshot saved during a bulk'),
-  },
-  accountLimits: [
-    permit('lambda:GetAccountSettings', 'account', 'compares the reserved concurrency with the account limits'),
-    permit('apigateway:GET', 'settings of API Gateway', 'checks for the role with which API Gateway writes logs'),
+const invoking = {
+  'issue-pat': 'requests PATs, which it cannot sign',
+  'search-intents': 'suggests intents similar to an unknown one',
+  'run-deferred-call': 'starts deferred calls',
+  'snapshot-search-index': 'has a snapshot saved during a bulk',
+} as const;
+
+const snapshotUses = { read: ['s3:GetObject', 'opens'], write: ['s3:GetObject s3:PutObject s3:DeleteObject', 'saves'] } as const;
+
+// Secrets are created and deleted with services, so permissions use a name prefix.
+const secretUses = {
+  read: ['secretsmanager:GetSecretValue', 'calls services with their credentials'],
+  write: [
+    'secretsmanager:CreateSecret secretsmanager:PutSecretValue secretsmanager:DeleteSecret',
+    'sets and removes the credentials of services, which it cannot read',
   ],
-  announces: [permit('events:PutEvents', 'event bus', 'announces calls that wait for approval')],
-  // Without permission to list a bucket, reading a missing object returns 403 instead of 404.
-  snapshots: {
-    read: [
-      permit('s3:GetObject', 'snapshots', 'opens the search index'),
-      permit('s3:ListBucket', 'snapshot bucket', 'distinguishes a missing snapshot from a forbidden one'),
-    ],
-    write: [
-      permit('s3:GetObject s3:PutObject s3:DeleteObject', 'snapshots', 'saves the search index'),
-      permit('s3:ListBucket', 'snapshot bucket', 'distinguishes a missing snapshot from a forbidden one'),
-    ],
-  },
-  // The collection's data access policy limits the operations.
-  collection: {
-    read: [permit('aoss:APIAccessAll', 'search collection', 'searches')],
-    write: [permit('aoss:APIAccessAll', 'search collection', 'updates the search index')],
-  },
-  // Secrets are created and deleted with services, so permissions use a name prefix.
-  credentials: {
-    read: [permit('secretsmanager:GetSecretValue', 'service secrets', 'calls services with their credentials')],
-    write: [
-      permit(
-        'secretsmanager:CreateSecret secretsmanager:PutSecretValue secretsmanager:DeleteSecret',
-        'service secrets',
-        'sets and removes the credentials of services, which it cannot read',
-      ),
-    ],
-  },
-} satisfies Record<string, Permission[] | Record<string, Permission | Permission[]>>;
+} as const;
 
 /** A function's permissions: exactly what its needs require. */
-export const permissionsOf = (needs: Needs): Permission[] => [
-  ...tablePermissions(needs.table ?? {}),
-  ...(needs.kms?.includes('sign') ? requirements.sign : []),
-  ...(needs.kms?.includes('publicKey') ? requirements.publicKey : []),
-  ...(needs.callKey ? requirements.callKey : []),
-  ...(needs.invokes ?? []).map((name) => requirements.invokes[name]),
-  ...(needs.accountLimits ? requirements.accountLimits : []),
-  ...(needs.announces ? requirements.announces : []),
-  ...(needs.snapshots ? requirements.snapshots[needs.snapshots] : []),
-  ...(needs.collection ? requirements.collection[needs.collection] : []),
-  ...featureStacks.flatMap((feature) => feature.permissions(needs)),
-  ...(needs.credentials ? requirements.credentials[needs.credentials] : []),
-];
+export function permissionsOf(needs: Needs): Permission[] {
+  const { table = {}, kms = [], invokes = [], accountLimits, snapshots, credentials } = needs;
+  const when = (applies: unknown, ...permissions: Permission[]) => (applies ? permissions : []);
+  const [snapshotActions, snapshotUse] = snapshotUses[snapshots ?? 'read'];
+  return [
+    ...tablePermissions(table),
+    ...when(kms.includes('sign'), permit('kms:Sign', 'newest signing key', 'signs PATs')),
+    ...when(kms.includes('publicKey'), permit('kms:GetPublicKey', 'every signing key', 'reads the keys that verify PATs')),
+    ...invokes.map((name) => permit('lambda:InvokeFunction', `function ${name}`, invoking[name])),
+    ...when(
+      accountLimits,
+      permit('lambda:GetAccountSettings', 'account', 'compares the reserved concurrency with the account limits'),
+      permit('apigateway:GET', 'settings of API Gateway', 'checks for the role with which API Gateway writes logs'),
+    ),
+    // Without permission to list a bucket, reading a missing object returns 403 instead of 404.
+    ...when(
+      snapshots,
+      permit(snapshotActions, 'snapshots', `${snapshotUse} the search index`),
+      permit('s3:ListBucket', 'snapshot bucket', 'distinguishes a missing snapshot from a forbidden one'),
+    ),
+    ...(credentials ? [permit(secretUses[credentials][0], 'service secrets', secretUses[credentials][1])] : []),
+    ...featureStacks.flatMap((feature) => feature.permissions?.(needs) ?? []),
+  ];
+}
 
 /**
  * One permission per action for all its partitions, because one statement must cover a batch over several partitions and tables. Actions on
@@ -180,8 +153,8 @@ function tablePermissions(table: NonNullable<Needs['table']>): Permission[] {
 }
 
 const arnsOf = (made: Resources): Record<string, string[]> => {
-  const { tables, signingKeys, callKey, snapshots, collection, credentialPrefix, functions } = made;
-  const { account, partition, region } = Stack.of(tables.registry);
+  const { tables, signingKeys, snapshots, credentialPrefix, functions } = made;
+  const { partition, region } = Stack.of(tables.registry);
   const keyArns = signingKeys.map(({ keyArn }) => keyArn);
   const functionArns = (name: string) => {
     const made = functions?.get(name);
@@ -193,17 +166,11 @@ const arnsOf = (made: Resources): Record<string, string[]> => {
     'both tables': [tables.registry.tableArn, tables.activity.tableArn],
     'newest signing key': keyArns.slice(0, 1),
     'every signing key': keyArns,
-    'call key': [callKey.keyArn],
-    'function issue-pat': functionArns('issue-pat'),
-    'function search-intents': functionArns('search-intents'),
-    'function run-deferred-call': functionArns('run-deferred-call'),
-    'function snapshot-search-index': functionArns('snapshot-search-index'),
+    ...Object.fromEntries(Object.keys(invoking).map((name) => [`function ${name}`, functionArns(name)])),
     account: ['*'],
-    'event bus': [`arn:${partition}:events:${region}:${account}:event-bus/default`],
     'settings of API Gateway': [`arn:${partition}:apigateway:${region}::/account`],
     snapshots: snapshots ? [`${snapshots.bucketArn}/${snapshotKeys}`] : [],
     'snapshot bucket': snapshots ? [snapshots.bucketArn] : [],
-    'search collection': collection ? [collection.arn] : [],
     'service secrets': [
       Stack.of(tables.registry).formatArn({
         service: 'secretsmanager',
@@ -216,27 +183,28 @@ const arnsOf = (made: Resources): Record<string, string[]> => {
   };
 };
 
-/** The keys of features with which a function with these needs may sign. */
-export const keysFor = (needs: Needs, features: readonly FeatureResources[]): IKey[] =>
-  features.flatMap(({ keys = {} }) => Object.values(keys).flatMap(({ key, isSigner }) => (isSigner(needs) ? [key] : [])));
+/** The keys of features that a function with these needs may use. */
+export const keysFor = (needs: Needs, features: readonly FeatureResources[]): FeatureKey[] =>
+  features.flatMap(({ keys = {} }) => Object.values(keys)).filter(({ isUser }) => isUser(needs));
 
-export function grantNeeds(
-  { role, permissions }: Pick<EndpointFunction, 'role' | 'permissions'>,
-  needs: Needs,
-  resources: Resources,
-): void {
+/** Grants what a function needs in its role, in the policies of keys and in those of features. */
+export function grantNeeds({ role, permissions }: EndpointFunction, needs: Needs, resources: Resources): void {
   const arns = arnsOf(resources);
-  const isNamed = needs.kms?.includes('sign') || needs.callKey || keysFor(needs, resources.features).length > 0;
+  const keys: Pick<FeatureKey, 'key' | 'action'>[] = [
+    ...(needs.kms?.includes('sign') ? resources.signingKeys.map((key) => ({ key })) : []),
+    ...keysFor(needs, resources.features),
+  ];
+  for (const { key, action } of keys) allowUse(key, role, action);
   for (const { actions, on, partitions } of permissionsOf(needs)) {
     const resourceArns = arns[on] ?? [];
     if (resourceArns.length === 0) continue;
     const conditions = { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': partitions } };
     const statement = new PolicyStatement({ actions, resources: resourceArns, ...(partitions && { conditions }) });
     // Key policies name the roles that use them: permissions inside such a role would make a circular dependency with the key, or a function that uses it.
-    if (isNamed && /key$|^function /.test(on)) role.addToPolicy(statement);
+    if (keys.length > 0 && /key$|^function /.test(on)) role.addToPolicy(statement);
     else permissions.addStatements(statement);
   }
-  if (needs.collection) resources.collection?.allow(needs.collection, role);
+  for (const feature of resources.features) feature.admit?.(needs, role);
   acknowledge(role, wildcardReasons(resources));
 }
 

@@ -4,6 +4,7 @@ import { findContradictions } from '../functions/core/policy/contradictions.ts';
 import { type Charge, unitOf } from '../functions/core/policy/limits.ts';
 import { PolicyError } from '../functions/core/policy/reading.ts';
 import { fillTemplate, parsePolicyTemplate } from '../functions/core/policy/template.ts';
+import { declarations } from './features.ts';
 import { type Settings, SettingsError } from './settings.ts';
 
 const placeholderUrl = 'https://service.example';
@@ -19,13 +20,19 @@ export function readPolicy(settings: Settings, text = read('policyFile', setting
 }
 
 /**
- * Reads and checks the trial policy, if there is one.
+ * Reads and checks the policies that features need.
+ * @returns their texts, by the settings that name their files
  * @throws SettingsError as {@link readPolicy}
  */
-export function readTryPolicy(settings: Settings): string | undefined {
-  const { tryPolicyFile } = settings;
-  return tryPolicyFile === undefined ? undefined : requireCompiled(tryPolicyFile, read('tryPolicyFile', tryPolicyFile), settings);
-}
+export const readFurtherPolicies = (settings: Settings): Record<string, string> =>
+  Object.fromEntries(
+    declarations
+      .flatMap(({ policies = [] }) => policies)
+      .flatMap(({ setting }) => {
+        const file: unknown = Reflect.get(settings, setting);
+        return typeof file === 'string' ? [[setting, requireCompiled(file, read(setting, file), settings)]] : [];
+      }),
+  );
 
 function requireCompiled(file: string, text: string, { billing, publicBaseUrl = placeholderUrl }: Settings): string {
   try {

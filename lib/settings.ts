@@ -1,9 +1,10 @@
 import * as z from 'zod';
 import { article } from '../functions/core/json/json.ts';
 import { executing } from './endpoints.ts';
-import { features } from './features.ts';
+import { declarations } from './features.ts';
+import { localStage } from './settings/kinds.ts';
 import { settingsObject } from './settings/options.ts';
-import { localStage, settingsSchema } from './settings/rules.ts';
+import { settingsSchema } from './settings/rules.ts';
 
 export type Settings = z.infer<typeof settingsSchema>;
 
@@ -72,7 +73,7 @@ export function warnOfRates(settings: Settings): string[] {
   const ceilings = [
     "the account's concurrent executions of Lambda (1,000 by default, about 315 for 1,000 executions a second)",
     'the 40,000 write units a second of the Activity table (about 8,000 executions)',
-    ...features.flatMap(({ rateCeilings }) => rateCeilings?.(settings) ?? []),
+    ...declarations.flatMap(({ rateCeilings }) => rateCeilings?.(settings) ?? []),
   ];
   return rates
     .filter(([, rate]) => rate > sustainedPerSecond)
@@ -126,7 +127,7 @@ export const describeDecisions = ({ stage, retainData, signingKeys, adopt }: Set
 
 const describeAdoption = (adopt: NonNullable<Settings['adopt']>): string => {
   const { registryTable, activityTable, userPoolId, signingKeys = {} } = adopt;
-  const ofFeatures = features.flatMap(({ adopted }) => adopted?.buckets ?? []).flatMap((setting) => Reflect.get(adopt, setting) ?? []);
+  const ofFeatures = declarations.flatMap(({ adopted }) => adopted?.buckets ?? []).flatMap((setting) => Reflect.get(adopt, setting) ?? []);
   return [
     ...(registryTable ? [`the tables ${registryTable} and ${activityTable}`] : []),
     ...(userPoolId ? [`the user pool ${userPoolId}`] : []),

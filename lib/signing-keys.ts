@@ -1,4 +1,4 @@
-import { Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { Duration, type RemovalPolicy } from 'aws-cdk-lib';
 import { AccountRootPrincipal, type IRole, PolicyDocument, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { type IKey, Key, type KeyProps, KeySpec, KeyUsage } from 'aws-cdk-lib/aws-kms';
 import type { Construct } from 'constructs';
@@ -48,19 +48,6 @@ export const createSigningKeys = (scope: Construct, settings: Settings, gateName
   });
 
 /**
- * The key from which the keys that sign calls are derived; those rotate automatically. Renaming it replaces them all. Nothing depends on it for longer
- * than a minute, so it is deleted with its stack.
- */
-export const createCallKey = (scope: Construct, { callKey }: Settings, gateName: string): IKey =>
-  createKey(scope, `CallKey-${callKey}`, {
-    description: `Intent Gate: derives the keys that sign calls (${callKey})`,
-    alias: `${gateName}/calls/${callKey}`,
-    keySpec: KeySpec.HMAC_256,
-    keyUsage: KeyUsage.GENERATE_VERIFY_MAC,
-    removalPolicy: RemovalPolicy.DESTROY,
-  });
-
-/**
  * A key that nobody can sign with until its policy allows it. Its alias outlives the stack if the key does: KMS refuses to give the alias to a second
  * key, so a name that is put back never becomes a new key unnoticed, and the alias leads to the key to adopt.
  */
@@ -83,21 +70,16 @@ export function createKey(
 const administrationOfAccount = () =>
   new PolicyStatement({ actions: administration, principals: [new AccountRootPrincipal()], resources: ['*'] });
 
-const signingOf = (signer: IRole) => new PolicyStatement({ actions: ['kms:Sign'], principals: [signer], resources: ['*'] });
+const useBy = (role: IRole, action: string) => new PolicyStatement({ actions: [action], principals: [role], resources: ['*'] });
 
-/** Lets a role derive the keys that sign calls. No other role can, as with {@link allowSigning}. */
-export function allowCallKey(key: IKey, role: IRole): void {
-  key.addToResourcePolicy(new PolicyStatement({ actions: ['kms:GenerateMac'], principals: [role], resources: ['*'] }));
-}
-
-/** Lets a role sign. No other role can, whatever the account's policies allow, because only the key's own policy grants it. */
-export function allowSigning(keys: readonly IKey[], signer: IRole): void {
-  for (const key of keys) key.addToResourcePolicy(signingOf(signer));
-}
+/** Lets a role use a key. No other role can, whatever the account's policies allow, because only the key's own policy grants it. */
+export const allowUse = (key: IKey, role: IRole, action = 'kms:Sign'): void => {
+  key.addToResourcePolicy(useBy(role, action));
+};
 
 /**
  * A key policy that lets only these roles sign. A stack cannot set it on an adopted key, whose policy still names the deleted stack's role; to KMS,
  * a new role of the same name is a different role.
  */
 export const signingPolicy = (signers: readonly IRole[]) =>
-  new PolicyDocument({ statements: [administrationOfAccount(), ...signers.map(signingOf)] });
+  new PolicyDocument({ statements: [administrationOfAccount(), ...signers.map((role) => useBy(role, 'kms:Sign'))] });

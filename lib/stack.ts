@@ -1,7 +1,7 @@
 import { CfnOutput, Stack } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
-import type { Build } from './documents/prepared-files.ts';
-import { features } from './features.ts';
+import type { Build } from './build.ts';
+import { declarations } from './features.ts';
 import { Gate } from './gate.ts';
 import { readPolicy } from './policy.ts';
 import { isProtected } from './retention.ts';
@@ -31,8 +31,6 @@ export class IntentGateStack extends Stack {
     const { adopt = {} } = settings;
     this.addOutputs({
       ApiUrl: [url, 'Base URL of the API'],
-      ConsoleUrl: [`${url}/console`, 'Catalogue of intents, and console for admins'],
-      DocsUrl: [`${url}/docs`, 'API reference'],
       JwksUrl: [`${url}/.well-known/jwks.json`, 'Public keys that verify PATs'],
       UserPoolId: [userPool.userPoolId, 'User pool of the admins'],
       AdminClientId: [adminClientId, 'App client with which people get admin tokens'],
@@ -46,7 +44,12 @@ export class IntentGateStack extends Stack {
         SigningKeyPolicy: [this.toJsonString(keyPolicies.signingKeys), 'Key policy for adopted signing keys'],
       }),
       ...Object.fromEntries(
-        features
+        declarations
+          .flatMap(({ outputs = {} }) => Object.entries(outputs))
+          .map(([name, [path, description]]) => [name, [url + path, description]]),
+      ),
+      ...Object.fromEntries(
+        declarations
           .flatMap(({ adopted }) => adopted?.keys ?? [])
           .flatMap(({ setting, label, output }) => {
             const keyPolicy = Reflect.get(adopt, setting) && keyPolicies[setting];

@@ -3,8 +3,8 @@ import { expect, test } from '@jest/globals';
 import { jwsAlgorithmNames } from '../functions/core/pat/signatures.ts';
 import { sourceOf } from '../lib/bundle.ts';
 import type { BackgroundFunction } from '../lib/endpoints/endpoint.ts';
-import { backgroundFunctions, backgroundWithCollection, type Endpoint, endpoints, hasFunction } from '../lib/endpoints.ts';
-import { features } from '../lib/features.ts';
+import { alternatives, backgroundFunctions, type Endpoint, endpoints, hasFunction } from '../lib/endpoints.ts';
+import { declarations } from '../lib/features.ts';
 
 const guide = 'CONTRIBUTING.md, "Add an endpoint", says how';
 const tests = globSync(['test/functions/**/*.test.ts', 'test/e2e/**/*.check.ts', 'test/support/**/*.ts']).map((file) => ({
@@ -44,7 +44,7 @@ function listFaults({ method, path, runs = [], credential, ...endpoint }: Endpoi
   ];
 }
 
-const rows = [...endpoints.filter(hasFunction), ...backgroundFunctions, ...backgroundWithCollection];
+const rows = [...endpoints.filter(hasFunction), ...backgroundFunctions, ...alternatives.flatMap(({ background }) => background)];
 
 const names = new Set<string>(rows.map(({ name }) => name));
 
@@ -53,7 +53,7 @@ test.each(rows)('$name has its file and its test', (row) => {
 });
 
 test('every endpoint of a feature is under a tag that exists', () => {
-  const ofFeatures = features.flatMap(({ endpoints: groups = {} }) => Object.values(groups).flatMap((group) => Object.keys(group)));
+  const ofFeatures = declarations.flatMap(({ endpoints: groups = {} }) => Object.values(groups).flatMap((group) => Object.keys(group)));
   expect(ofFeatures.filter((name) => !endpoints.some((endpoint) => endpoint.name === name))).toEqual([]);
 });
 

@@ -8,8 +8,8 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { DescribeKeyCommand, GetKeyPolicyCommand, type KeySpec, KMSClient } from '@aws-sdk/client-kms';
 import { HeadBucketCommand, S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
-import type { AdoptedKey } from '../../lib/feature.ts';
-import { features } from '../../lib/features.ts';
+import type { AdoptedKey } from '../../lib/declaration.ts';
+import { declarations } from '../../lib/features.ts';
 import { type Settings, stackNameOf } from '../../lib/settings.ts';
 import type { Outputs } from '../outputs.ts';
 import type { Problem } from './examine.ts';
@@ -40,7 +40,7 @@ async function find<T>(question: Promise<T>): Promise<T | undefined> {
 export async function examineAdopted(adopt: Adopted, outputs: Outputs | undefined, options: ClientOptions): Promise<Problem[]> {
   const { registryTable, activityTable, userPoolId, signingKeys = {} } = adopt;
   const arnOf = (setting: string): string[] => [Reflect.get(adopt, setting) ?? []].flat();
-  const parts = features.flatMap(({ adopted }) => adopted ?? []);
+  const parts = declarations.flatMap(({ adopted }) => adopted ?? []);
   const keys: KeyToExamine[] = [
     ...Object.entries(signingKeys).map(([name, arn]) => ({ ...patKey, setting: `signingKeys.${name}`, label: `the key "${name}"`, arn })),
     ...parts.flatMap((part) => part.keys).flatMap((key) => arnOf(key.setting).map((arn) => ({ ...edwards, ...key, arn }))),
@@ -60,7 +60,7 @@ export async function examineAdopted(adopt: Adopted, outputs: Outputs | undefine
 export async function findLeftKeys(settings: Settings, options: ClientOptions): Promise<Problem[]> {
   const { stage, signingKeys, adopt = {} } = settings;
   const client = new KMSClient(options);
-  const ofFeatures = features.flatMap(({ adopted }) => (adopted?.isUsed(settings) ? adopted.keys : []));
+  const ofFeatures = declarations.flatMap(({ adopted }) => (adopted?.isUsed(settings) ? adopted.keys : []));
   const needed: [alias: string, setting: string][] = [
     ...signingKeys.flatMap((name): [string, string][] => (adopt.signingKeys?.[name] ? [] : [[name, `signingKeys.${name}`]])),
     ...ofFeatures.flatMap(({ alias, setting }): [string, string][] => (Reflect.get(adopt, setting) ? [] : [[alias, setting]])),

@@ -4,46 +4,43 @@ import type { ApiContent, ApiDocument, ApiOperation, ApiParameter, ApiResponse, 
 import { thisGate } from '../../schemas/service-description.ts';
 import { answerOf, type Example, exampleOf, type OtherAnswer } from '../endpoints/endpoint.ts';
 import { exampleBaseUrl } from '../endpoints/fixtures.ts';
-import { type Endpoint, endpointsWith, type PathVariable, pathsOf, tags } from '../endpoints.ts';
+import { type Endpoint, endpointsWith, pathsOf, tags } from '../endpoints.ts';
+import { declarations } from '../features.ts';
 import { version } from '../version.ts';
 import { openErrorResponses } from './errors.ts';
 import { responseHeaders } from './headers.ts';
 import { requestHeaders } from './request-headers.ts';
 import { openSchemas } from './schemas.ts';
 
-export interface DocumentOptions {
+/** Settings: those that enable endpoints do so unless they are `false`. */
+export interface DocumentOptions extends Readonly<Record<string, unknown>> {
   protocol: string;
   aliases: boolean;
   /** text of the policy in examples */
   policy: string;
-  /** whether the deployment has the sign-in endpoints; default: true */
-  signIn?: boolean;
 }
 
 /**
  * The OpenAPI 3.1 document of the gate, from the table of endpoints and the schemas. Its server is an example, replaced by the gate's address
  * when the document is served.
  */
-export function toOpenApi({ protocol, aliases, policy, signIn = true }: DocumentOptions): ApiDocument {
+export function toOpenApi(options: DocumentOptions): ApiDocument {
+  const { protocol, policy } = options;
   const schemas = openSchemas();
   const errors = openErrorResponses(protocol);
 
-  const pathParameters: Record<PathVariable, Omit<ApiParameter, 'in' | 'required'>> = {
+  const pathParameters: Record<string, Pick<ApiParameter, 'description' | 'schema'>> = {
     intent_uid: {
-      name: 'intent_uid',
       description: 'the uid of the intent, which is also its `intent_id`',
       schema: schemas.refer(intentUid, 'input'),
     },
     service_id: {
-      name: 'service_id',
       description: 'the id that was returned when the service was registered',
       schema: { type: 'string' },
     },
-    agent_id: { name: 'agent_id', description: "the agent's id", schema: { type: 'string', minLength: 1, maxLength: 256 } },
-    domain: { name: 'domain', description: 'the domain of an agent directory, in lower case', schema: { type: 'string', maxLength: 260 } },
-    id: { name: 'id', description: 'the `Execution-Id` of the call', schema: { type: 'string' } },
-    seq: { name: 'seq', description: 'the number of the entry', schema: { type: 'string', pattern: '^[1-9][0-9]{0,11}$' } },
-    asset: { name: 'asset', description: 'name of the file', schema: { type: 'string' } },
+    id: { description: 'the `Execution-Id` of the call', schema: { type: 'string' } },
+    seq: { description: 'the number of the entry', schema: { type: 'string', pattern: '^[1-9][0-9]{0,11}$' } },
+    ...Object.assign({}, ...declarations.map((feature) => feature.pathParameters)),
   };
 
   function listParameters({ path, method, headers, query, requestHeaders = [] }: Endpoint, example: Example): (ApiParameter | Reference)[] {
@@ -51,7 +48,8 @@ export function toOpenApi({ protocol, aliases, policy, signIn = true }: Document
     return [
       ...[...path.matchAll(/\{(\w+)\}/g)].map(
         ([, name = '']): ApiParameter => ({
-          ...pathParameters[name as PathVariable],
+          name,
+          ...(pathParameters[name] ?? noVariable(name)),
           in: 'path',
           required: true,
           ...(example.path?.[name] !== undefined && { example: example.path[name] }),
@@ -62,6 +60,10 @@ export function toOpenApi({ protocol, aliases, policy, signIn = true }: Document
         $ref: `#/components/parameters/${name}`,
       })),
     ];
+  }
+
+  function noVariable(name: string): never {
+    throw new TypeError(`no declaration describes the variable {${name}} of paths`);
   }
 
   const exampleFor = (value: unknown): Pick<ApiContent, 'examples'> => (value === undefined ? {} : { examples: { example: { value } } });
@@ -86,7 +88,7 @@ export function toOpenApi({ protocol, aliases, policy, signIn = true }: Document
     const example = exampleOf(endpoint, { protocol, policy });
     const parameters = listParameters(endpoint, example);
     const isConditional = method === 'GET' && headers?.includes('ETag');
-    const [, ...others] = pathsOf(endpoint, { aliases, protocol, signIn });
+    const [, ...others] = pathsOf(endpoint, options);
     return {
       operationId: name,
       summary,
@@ -112,7 +114,7 @@ export function toOpenApi({ protocol, aliases, policy, signIn = true }: Document
   }
 
   const paths: ApiDocument['paths'] = {};
-  for (const endpoint of endpointsWith({ signIn })) {
+  for (const endpoint of endpointsWith(options)) {
     paths[endpoint.path] = { ...paths[endpoint.path], [endpoint.method.toLowerCase()]: describeOperation(endpoint) };
   }
   schemas.refer(errorBody, 'output');

@@ -1,9 +1,7 @@
 import { type ErrorCode, errorTable } from '../../schemas/errors.ts';
 import type { ApiResponse, Reference } from '../../schemas/openapi.ts';
+import { commonErrors } from '../endpoints/endpoint.ts';
 import type { Endpoint } from '../endpoints.ts';
-
-/** Errors of every endpoint: API Gateway's limit and timeout, an internal error, an unavailable dependency. */
-export const commonErrors: ErrorCode[] = ['TOO_MANY_REQUESTS', 'INTERNAL_SERVER_ERROR', 'SERVICE_UNAVAILABLE', 'GATEWAY_TIMEOUT'];
 
 const moreStatuses: Partial<Record<ErrorCode, number>> = { INTENT_EXECUTION_FAILED: 422 };
 

@@ -1,6 +1,6 @@
 import type { JsonSchema } from '../../schemas/openapi.ts';
 import type { HeaderRow } from '../endpoints/endpoint.ts';
-import { features } from '../features.ts';
+import { declarations } from '../features.ts';
 
 const text: JsonSchema = { type: 'string' };
 const seconds: JsonSchema = { type: 'integer', minimum: 0 };
@@ -12,7 +12,7 @@ const ofService = header(
 );
 
 export const responseHeaders: Readonly<Record<string, HeaderRow>> = {
-  ...Object.assign({}, ...features.map(({ responseHeaders: more }) => more)),
+  ...Object.assign({}, ...declarations.map(({ responseHeaders: more }) => more)),
   'X-Request-Id': header('identifies this request in the logs; equals `details.request_id` of an error'),
   ETag: header('the revision of the content, for `If-None-Match` and `If-Match`'),
   Link: header('`next` and `prev` pages (RFC 8288)'),

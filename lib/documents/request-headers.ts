@@ -27,5 +27,3 @@ export const requestHeaders = {
   traceparent: parameter('traceparent', 'your position in a trace (W3C Trace Context), which is logged and propagated to the endpoint'),
   tracestate: parameter('tracestate', 'forwarded with `traceparent`'),
 };
-
-export type RequestHeader = keyof typeof requestHeaders;

@@ -1,25 +1,86 @@
 import type * as z from 'zod';
 import type { ErrorCode } from '../../schemas/errors.ts';
 import type { JsonSchema } from '../../schemas/openapi.ts';
-import type { RequestHeader } from '../documents/request-headers.ts';
 import type { Needs } from './needs.ts';
 
+/** A metric of the lines that a function logs. */
+interface LogMetric {
+  metric: string;
+  /** of CloudWatch Logs: which lines */
+  pattern: string;
+  /** field with the value; default: lines are counted */
+  value?: string;
+  /** value of minutes in which no line matches: it tells a function that always fails from one that never ran */
+  defaultValue?: number;
+}
+
+/** An alarm, which fires if its metric is above or below a bound. */
+export interface AlarmRule {
+  above?: number;
+  below?: number;
+  /** consecutive periods that must breach; default: 1 */
+  periods?: number;
+  /** also alarms when a metric stops reporting; a metric without any data belongs to a new deployment */
+  orSilent?: true;
+  description: string;
+}
+
+interface Watched {
+  /** by the names of their filters; refusals need none, because their lines contain the metric (`functions/core/http/log-answer.ts`) */
+  logMetrics?: Readonly<Record<string, LogMetric>>;
+  /**
+   * By name. Failed runs are counted where no response or missing metric would reveal them; `slowest` is the time that 1 % of runs exceed; other metrics
+   * are those of the log: their sum, or the lowest value, of five minutes unless `minutes` says otherwise.
+   */
+  alarms?: Readonly<
+    Record<string, AlarmRule & { metric: 'failedRuns' | 'slowest' | { sum: string } | { lowest: string }; minutes?: number }>
+  >;
+  /** the function executes intents: a setting determines its memory, another its concurrency, and it logs a line per execution; prefix of its alarm */
+  executes?: string;
+}
+
+export interface FurtherPath {
+  path: string;
+  /** the setting that enables it */
+  onlyWith?: string;
+  authorizer?: Authorizer;
+}
+
+/** Lets API Gateway refuse requests without a token itself. */
+export interface Authorizer {
+  /** of the function that admits the others */
+  name: string;
+  /** the `WWW-Authenticate` of the refusal */
+  challengeOf: (baseUrl: string) => string;
+  /** its body, which cannot repeat the id of the request */
+  refusalOf: (requestId: string) => object;
+}
+
+/** A tag of the OpenAPI document. */
+export interface Tag {
+  name: string;
+  description: string;
+}
+
+/** Errors of every endpoint: API Gateway's limit and timeout, an internal error, an unavailable dependency. */
+export const commonErrors: ErrorCode[] = ['TOO_MANY_REQUESTS', 'INTERNAL_SERVER_ERROR', 'SERVICE_UNAVAILABLE', 'GATEWAY_TIMEOUT'];
+
 /** An endpoint: its deployment, OpenAPI description and example. */
-export interface EndpointRow {
+export interface EndpointRow extends Watched {
   /** row in the specification's endpoint table (section 4.1); absent for additional endpoints */
   row?: number;
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   path: string;
   /** an alias path from the protocol's guides, unless an endpoint has that path */
   alias?: string;
-  /** further paths of the same function; `onlyWith` is the setting that enables them */
-  further?: readonly { path: string; onlyWith?: 'signIn' }[];
+  /** further paths of the same function */
+  further?: readonly FurtherPath[];
   summary: string;
   description: string;
   credential: 'none' | 'pat' | 'admin';
   /** default 200 */
   success?: 200 | 201 | 204 | 302;
-  /** errors besides those of every endpoint (`commonErrors` in `lib/documents/errors.ts`) and those implied by the other members */
+  /** errors besides those of every endpoint (`commonErrors`) and those implied by the other members */
   errors?: readonly ErrorCode[];
   /** errors implied by the other members that the endpoint never returns */
   neverErrors?: readonly ErrorCode[];
@@ -29,12 +90,13 @@ export interface EndpointRow {
   body?: z.ZodType;
   /** media type, if the body is not JSON */
   bodyType?: string;
-  requestHeaders?: readonly RequestHeader[];
+  requestHeaders?: readonly string[];
+  /** further header fields that pages may send (CORS) */
+  browserHeaders?: readonly string[];
   /** body schema; absent if the response has no body; a function if it depends on the protocol's name */
   answer?: z.ZodType | ((protocol: string) => z.ZodType);
   /** of the response, if not JSON */
   mediaType?: string;
-  /** of `responseHeaders` in `lib/documents/headers.ts` */
   headers?: readonly string[];
   /** the constant response that API Gateway serves without a function; `further` paths redirect to it (308) */
   constant?: (baseUrl: string) => object;
@@ -42,9 +104,9 @@ export interface EndpointRow {
   redirects?: { browsers: string; programs: string };
   /** other responses by status; without `answer`, they have no content */
   others?: Readonly<Record<number, OtherAnswer>>;
+  /** instead of the settings `requestsPerSecond` and `burst` */
+  throttle?: { requestsPerSecond: number; burst: number };
   needs: Needs;
-  /** replaces `needs` if the setting `search` is `opensearch` */
-  needsWithCollection?: Needs;
   /** default 10; API Gateway gives up after 29 */
   timeoutSeconds?: number;
   /** default 512 */
@@ -78,7 +140,7 @@ export interface Example {
 /** Memory with which a function has one whole vCPU, in megabytes. */
 export const wholeProcessorMb = 1_769;
 
-export interface BackgroundFunction {
+export interface BackgroundFunction extends Watched {
   /** the name of its file in `functions/` and of its construct */
   name: string;
   summary: string;
@@ -88,18 +150,21 @@ export interface BackgroundFunction {
   afterDeployment?: true;
   /** started by endpoints asynchronously; `once`: never repeated after a failure */
   isStarted?: true | 'once';
-  /** receives these functions' log lines with this message */
-  logLines?: { message: string; of: readonly string[] };
+  /** receives the log lines with this message of all functions that execute intents */
+  logLines?: string;
   /** runs so often that traces and platform log lines would cost more than its work */
   isQuiet?: true;
   /** the setting that enables it */
-  onlyWith?: 'signIn';
+  onlyWith?: string;
   /** whether the deployment has it; default: always */
   isUsed?: (settings: Readonly<Record<string, unknown>>) => boolean;
   needs: Needs;
   timeoutSeconds: number;
   memoryMb: number;
 }
+
+/** PAT requests that fail because of KMS or the table. */
+export const issueFailures: LogMetric = { metric: 'IssueFailures', pattern: '($.message = "answered") && ($.status >= 500)' };
 
 /** For documents, pages, and messages of other protocols. */
 export const noExample: Example = {};

@@ -1,12 +1,10 @@
 import * as z from 'zod';
-import { approvalPage, approvalQuery, decided, decisionInput, executionState, pendingExecution } from '../../schemas/deferred.ts';
+import { executionState, pendingExecution } from '../../schemas/deferred.ts';
 import { executionRequest } from '../../schemas/execution.ts';
 import { executionPage, executionsQuery } from '../../schemas/executions.ts';
 import type { EndpointGroup } from './endpoint.ts';
-import { currency, exampleBaseUrl } from './fixtures.ts';
-import { changes, type Needs } from './needs.ts';
-
-const executionId = '01JWQ3K8Z5N7T9V2X4Y6B8D0FG';
+import { currency, exampleBaseUrl, executionId } from './fixtures.ts';
+import type { Needs } from './needs.ts';
 
 const calling = {
   table: {
@@ -19,9 +17,7 @@ const calling = {
   },
   egress: 'intents',
   credentials: 'read',
-  callKey: true,
   policy: true,
-  triesPolicy: true,
 } as const satisfies Needs;
 
 export const deferredCalling = {
@@ -91,15 +87,14 @@ export const execution = {
         ...calling.table,
         call: ['get', 'put', 'update', 'delete'],
         execution: ['get', 'put'],
-        approval: ['get', 'put'],
         callQueue: ['get', 'put'],
         jti: ['put'],
         policy: ['get'],
       },
       kms: ['publicKey'],
       invokes: ['search-intents', 'run-deferred-call'],
-      announces: true,
     },
+    executes: 'Execute',
     timeoutSeconds: 29,
     example: {
       body: { intent_uid: currency.intent_uid, parameters: { code: 'CHF' } },
@@ -151,7 +146,6 @@ export const execution = {
     needs: {
       table: {
         execution: ['get'],
-        approval: ['get', 'put'],
         call: ['get', 'update'],
         intent: ['getAll'],
         service: ['getAll'],
@@ -167,49 +161,6 @@ export const execution = {
     example: {
       path: { id: executionId },
       answer: { status: 'waiting', execution: `${exampleBaseUrl}/api/executions/${executionId}`, expires_at: '2027-03-01T12:00:00.000Z' },
-    },
-  },
-  'list-approvals': {
-    method: 'GET',
-    path: '/api/approvals',
-    summary: 'List the calls that wait for your approval',
-    description:
-      'Oldest first, with every argument, the rule that requires approval, and the price. Admins of a namespace see the calls of its services.',
-    credential: 'admin',
-    query: approvalQuery,
-    answer: approvalPage,
-    headers: ['Link'],
-    needs: { table: { approval: ['getAll'], execution: ['get'], call: ['get'] } },
-    example: { answer: { approvals: [] } },
-  },
-  'decide-approval': {
-    method: 'POST',
-    path: '/api/approvals/{id}',
-    summary: 'Approve or deny a waiting call',
-    description:
-      'Send the `digest` of the approval in `If-Match`, so that exactly the call that you saw is made, once. 409 if somebody else has decided, the call has expired, or the policy, the intent or the agent has changed since the request.',
-    credential: 'admin',
-    body: decisionInput,
-    requestHeaders: ['If-Match'],
-    answer: decided,
-    needs: {
-      table: {
-        ...changes,
-        approval: ['get', 'put'],
-        execution: ['get'],
-        call: ['get', 'getAll', 'update'],
-        intent: ['getAll'],
-        service: ['getAll'],
-        agent: ['getAll'],
-        agentKey: ['getAll'],
-      },
-      policy: true,
-      invokes: ['run-deferred-call'],
-    },
-    example: {
-      path: { id: executionId },
-      body: { decision: 'approve' },
-      answer: { id: executionId, decision: 'approve', decided_by: 'admin', decided_at: '2027-03-01T11:30:00.000Z' },
     },
   },
 } as const satisfies EndpointGroup;

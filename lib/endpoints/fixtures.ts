@@ -5,6 +5,7 @@ export const exampleBaseUrl = 'https://intent-gate.example';
 export const serviceId = '01KD3C0YV2Q6H8S5J4M7N9P1RT';
 export const intentUid = 'tides.example:next-high-tide:v1';
 export const agentId = 'travel-planner-7';
+export const executionId = '01JWQ3K8Z5N7T9V2X4Y6B8D0FG';
 
 export const service = {
   service_name: 'Harbour tides',

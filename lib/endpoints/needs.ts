@@ -2,13 +2,11 @@ import type { RecordKind } from '../../functions/core/table/keys.ts';
 
 export type TableOperation = 'get' | 'getAll' | 'query' | 'put' | 'update' | 'delete' | 'writeAll' | 'check';
 
-/** Everything that a function may access. Its permissions and environment are derived from this. */
+/** Everything that a function may access. Its permissions and environment are derived from this. Features add members (declaration merging). */
 export interface Needs {
   table?: Partial<Record<RecordKind, readonly TableOperation[]>>;
   /** `sign`: with the newest key; `publicKey`: of every key */
   kms?: readonly ('sign' | 'publicKey')[];
-  /** derives the keys that sign calls: kms:GenerateMac with the call key */
-  callKey?: true;
   /** opens outbound connections, to endpoints of intents or to public documents that callers name */
   egress?: 'intents' | 'documents';
   /** checks the addresses of intents without calling them */
@@ -16,19 +14,11 @@ export interface Needs {
   invokes?: readonly ('issue-pat' | 'search-intents' | 'run-deferred-call' | 'snapshot-search-index')[];
   /** reads the account's concurrency quota and API Gateway's log role */
   accountLimits?: true;
-  /** sends events about calls awaiting approval */
-  announces?: true;
   policy?: true;
-  /** has the policy in `tryPolicyFile` beside its bundle */
-  triesPolicy?: true;
-  /** which documents it has beside its bundle */
-  documents?: 'openapi' | 'page' | 'console' | 'assets';
   /** has the word vectors beside its bundle */
   wordVectors?: true;
   /** access to snapshots of the search index */
   snapshots?: 'read' | 'write';
-  /** access to the OpenSearch collection */
-  collection?: 'read' | 'write';
   /**
    * access to the credentials of services, which are secrets with a common name prefix.
    * `read`: secretsmanager:GetSecretValue; `write`: CreateSecret, PutSecretValue and DeleteSecret
@@ -36,10 +26,6 @@ export interface Needs {
   credentials?: 'read' | 'write';
   /** recognises admins, although the endpoint is public */
   adminTokens?: true;
-  /** lets people sign in to authorise programs, or announces that they can, with the setting `signIn` */
-  signIn?: true;
-  /** lets admins sign in, with the setting `adminSignIn` */
-  adminSignIn?: true;
 }
 
 /** Needed to read the whole registry. */

@@ -1,25 +1,12 @@
-import * as z from 'zod';
 import { canonicalDigest } from '../../schemas/canonical.ts';
 import { changeDetails, changePage, changesQuery } from '../../schemas/changes.ts';
 import { credentialInput, savedCredential } from '../../schemas/credential.ts';
 import { savedService, serviceInput, serviceList, servicesQuery, serviceUpdate, shownService } from '../../schemas/service.ts';
-import { stats, statsByAgent, statsByIntent, statsQuery } from '../../schemas/usage/stats.ts';
 import type { EndpointGroup } from './endpoint.ts';
-import { currency, intent, intentUid, renamed, revised, saved, service, serviceId } from './fixtures.ts';
+import { intent, intentUid, renamed, revised, saved, service, serviceId } from './fixtures.ts';
 import { changes, recordChanges } from './needs.ts';
 
 const digestOf = (content: unknown): string => `sha-256=${canonicalDigest(content)}`;
-
-/** The counts of one execution. */
-const counted = {
-  executions: 1,
-  refusals: {},
-  upstream_calls: 1,
-  upstream_failures: 0,
-  drift: 0,
-  upstream_ms: 85,
-  latency: [1, 0, 0, 0, 0, 0],
-};
 
 /** An example intent as the registry stores it. */
 const stored = (one: typeof intent) => ({ ...one, endpoint: { ...one.endpoint, content_type: 'application/json' } });
@@ -199,32 +186,6 @@ export const services = {
       answer: {
         entry: exampleEntry,
         versions: [{ kind: 'intent', id: intentUid, service_id: serviceId, before: stored(intent), after: stored(revised) }],
-      },
-    },
-  },
-  'get-stats': {
-    method: 'GET',
-    path: '/api/stats',
-    summary: 'Read statistics of executions by service, intent or agent',
-    description:
-      'Executions, refusals by code, upstream failures and latency of each service or, with `by`, of each intent or agent; admins of a namespace see those of its services. Counted from the log, each execution exactly once, complete after two minutes.',
-    credential: 'admin',
-    query: statsQuery,
-    answer: z.union([stats, statsByIntent, statsByAgent]),
-    needs: { table: { stats: ['query'], service: ['getAll'] } },
-    example: {
-      query: { period: 'day' },
-      answer: {
-        period: 'day',
-        from: '2027-02-28T12:00:00.000Z',
-        services: [
-          {
-            service_id: serviceId,
-            service_name: currency.service_name,
-            ...counted,
-            slots: [{ from: '2027-03-01T11:00:00.000Z', ...counted }],
-          },
-        ],
       },
     },
   },

@@ -1,5 +1,5 @@
 import { Lazy, Names, Stack } from 'aws-cdk-lib';
-import type { Role } from 'aws-cdk-lib/aws-iam';
+import type { IRole } from 'aws-cdk-lib/aws-iam';
 import { CfnAccessPolicy, CfnCollection, CfnSecurityPolicy } from 'aws-cdk-lib/aws-opensearchserverless';
 import { Construct } from 'constructs';
 import type { Settings } from '../settings.ts';
@@ -48,7 +48,7 @@ export class SearchCollection extends Construct {
   }
 
   /** Grants a role access to the index. The role's own policy must also allow `aoss:APIAccessAll` on the collection. */
-  allow(access: CollectionAccess, role: Role): void {
+  allow(access: CollectionAccess, role: IRole): void {
     this.roles[access].push(role.roleArn);
   }
 

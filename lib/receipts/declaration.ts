@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import '../../functions/receipts/records.ts';
+import type { Declaration } from '../declaration.ts';
 import { noExample, wholeProcessorMb } from '../endpoints/endpoint.ts';
-import type { Declaration } from '../feature.ts';
+import { findAdoptionProblems, receiptAdoption, receiptSettings } from './settings.ts';
 
 declare module '../endpoints/needs.ts' {
   interface Needs {
@@ -58,6 +59,16 @@ export const receipts = {
         table: { newReceipt: ['query', 'writeAll'], loggedReceipt: ['getAll', 'writeAll'], receiptLog: ['get', 'put', 'update', 'delete'] },
         receipts: 'log',
       },
+      logMetrics: { Oldest: { metric: 'ReceiptAge', pattern: '$.message = "sequenced receipts"', value: '$.oldest_seconds' } },
+      alarms: {
+        ReceiptErrors: { metric: 'failedRuns', above: 2, description: 'Receipts are not being added to the log.' },
+        ReceiptAge: {
+          metric: { lowest: 'ReceiptAge' },
+          above: 300,
+          orSilent: true,
+          description: 'Receipts reach the log later than promised, or not at all.',
+        },
+      },
       timeoutSeconds: 300,
       memoryMb: wholeProcessorMb,
     },
@@ -79,7 +90,10 @@ export const receipts = {
     },
   },
   rateCeilings: ({ receipts }) => (receipts === 'off' ? [] : ['the receipts, which take 3 more write units each']),
+  settings: receiptSettings,
   adopted: {
+    settings: receiptAdoption,
+    findProblems: findAdoptionProblems,
     keys: [
       {
         setting: 'receiptKey',

@@ -1,14 +1,7 @@
 import { receiptVariables as variables } from '../../functions/receipts/environment.ts';
-import type { FeatureStack } from '../feature-stack.ts';
+import type { FeatureStack } from '../feature-resources.ts';
 import { permit, wildcardIn } from '../permission.ts';
 import { createReceiptResources, type ReceiptResources } from './resources.ts';
-
-declare module '../gate.ts' {
-  interface Gate {
-    /** keys and bucket of the log of receipts; undefined if `receipts` is `off` */
-    readonly receipts: ReceiptResources | undefined;
-  }
-}
 
 const permissions = {
   give: [permit('kms:Sign kms:GetPublicKey', 'receipt key', 'certifies the keys with which instances sign receipts')],
@@ -25,7 +18,13 @@ const permissions = {
   ],
 };
 
-export const receiptStack: FeatureStack = {
+/** Members of the gate, absent if `receipts` is `off`. */
+interface Members {
+  /** keys and bucket of the log of receipts */
+  readonly receipts: ReceiptResources;
+}
+
+export const receiptStack = {
   permissions: ({ receipts }) => (receipts ? permissions[receipts] : []),
   create(scope, { settings, gateName, dataKey }) {
     if (settings.receipts === 'off') return undefined;
@@ -48,12 +47,12 @@ export const receiptStack: FeatureStack = {
         }),
       }),
       keys: {
-        receiptKey: { key: receiptKey, isSigner: (needs) => needs.receipts === 'give' },
-        logKey: { key: logKey, isSigner: (needs) => needs.receipts === 'log' },
+        receiptKey: { key: receiptKey, isUser: (needs) => needs.receipts === 'give' },
+        logKey: { key: logKey, isUser: (needs) => needs.receipts === 'log' },
       },
-      members: { receipts },
+      members: { receipts } as Members,
       data: [receiptKey, logKey],
       wildcards: { [wildcardIn(bucket, '*')]: 'The bucket contains only the log.' },
     };
   },
-};
+} satisfies FeatureStack;

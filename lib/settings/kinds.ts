@@ -2,6 +2,9 @@ import * as z from 'zod';
 import { isAddress, isOnLocalNetwork } from '../../functions/core/relay/addresses.ts';
 import { isLoopbackHost, targetOf } from '../../functions/core/relay/egress.ts';
 
+/** The stage of `npm start`, which needs no entry in cdk.json. */
+export const localStage = 'local';
+
 /** Accepts strings from the command line (`-c name=value`) and values from cdk.json. */
 export const flag = z.union([z.boolean(), z.enum(['true', 'false']).transform((text) => text === 'true')], 'must be true or false');
 

@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import { isRedirectUri } from '../../functions/sign-in/redirect-uri.ts';
 import { namespace } from '../../schemas/service.ts';
 import { endpoints, executing } from '../endpoints.ts';
 import { featureAdoption, featureSettings } from '../features.ts';
@@ -63,11 +62,6 @@ export const settingsObject = z.strictObject({
     .default(false)
     .describe('lets one deployment remove the key that signs PATs, or sign with a key that is not published yet; invalidates every PAT'),
   policyFile: z.string().min(1).default('policy.json').describe('file with the usage policy, relative to the root of the project'),
-  tryPolicyFile: z
-    .string()
-    .min(1)
-    .optional()
-    .describe('file with a second policy, which is [tried on every execution](policy.md#trying-a-policy) but never enforced'),
   publicBaseUrl: z
     .string()
     .refine(isBaseUrl, {
@@ -96,24 +90,12 @@ export const settingsObject = z.strictObject({
     .refine((names) => names.length > 0 && new Set(names).size === names.length, 'must name at least one key, and none twice')
     .default(['first'])
     .describe('names of the PAT signing keys: the first signs, all verify'),
-  callKey: z
-    .string()
-    .regex(/^[a-z0-9-]{1,40}$/, 'must be lower-case letters, digits and hyphens')
-    .default('first')
-    .describe('name of the key from which the keys that [sign calls](calls.md#signatures) are derived; a new name replaces all of them'),
-  agents: z
-    .enum(['open', 'approved'], 'must be open or approved')
-    .default('open')
-    .describe('`approved`: an admin must approve an agent before its first PAT'),
   agentIds: z
     .enum(['bound', 'shared'], 'must be bound or shared')
     .default('bound')
     .describe(
       '`bound`: an agent id belongs to the first key that presents it; `shared`: [other keys may use it too](authorisation.md#ids-and-keys)',
     ),
-  approvalSeconds: wholeNumber(60, 12 * 3_600)
-    .default(3_600)
-    .describe('how long a call may wait for an approval that the policy requires, in seconds'),
   ...featureSettings,
   requireFreshSignature: flag
     .default(false)
@@ -121,22 +103,6 @@ export const settingsObject = z.strictObject({
       'a signed policy must have `iat`, `exp`, `aud` and `jti`, so that it is valid once and for this gate only; excludes agents that send [bare signatures](authorisation.md#signing-it)',
     ),
   requireProofOfPossession: flag.default(false).describe('issue and use of every PAT require a DPoP proof'),
-  signIn: flag
-    .default(false)
-    .describe(
-      'people sign in with the user pool and accept the policy for [hosts that only take an address](mcp.md#signing-in); needs `domainName`, or a `publicBaseUrl` without a path',
-    ),
-  adminSignIn: flag
-    .default(false)
-    .describe('admins sign in to `/console` with the user pool; needs `domainName` or `publicBaseUrl`, to which the user pool redirects'),
-  signInRedirectUris: list(z.string().refine(isRedirectUri, 'must be an https address, or http on 127.0.0.1, [::1] or localhost'))
-    .default(['127.0.0.1', '[::1]', 'localhost'].flatMap((host) => [`http://${host}/callback`, `http://${host}/oauth/callback`]))
-    .describe(
-      'redirect URIs of hosts that use the client `intent-gate-public`; on 127.0.0.1, [::1] and localhost, a URI without a port allows every port',
-    ),
-  signInSeconds: wholeNumber(60, 30 * 86_400)
-    .default(12 * 3_600)
-    .describe('how long people stay signed in and programs may renew PATs on their behalf, in seconds'),
   egressPorts: list(wholeNumber(1, 65_535)).default([443]).describe('ports that intents may call'),
   allowLoopback: flag.default(false).describe('intents may call loopback addresses over http; only in the stage `local`'),
   localUpstreams: list(
@@ -173,7 +139,7 @@ export const settingsObject = z.strictObject({
     ),
   reservedConcurrency: object(z.partialRecord(z.enum(executing), wholeNumber(0, 100_000)))
     .default({})
-    .transform((given) => ({ 'execute-intent': 0, mcp: 0, 'run-deferred-call': 0, ...given }))
+    .transform((given): Record<string, number> => Object.assign(Object.fromEntries(executing.map((name) => [name, 0])), given))
     .describe(
       'reserved (and maximum) concurrency of the three functions that wait for services, such as 300, 100 and a tenth of the quota for `run-deferred-call`, which makes background calls; 0 reserves none, which fits every quota. Slow calls to one origin may occupy about a fifth of it: at most 100; 50 without a reservation',
     ),
@@ -181,12 +147,6 @@ export const settingsObject = z.strictObject({
     .default(512)
     .describe(
       'memory in MB of the three functions that execute intents. They mostly wait, so more memory [costs more](cost.md#memory) and answers little faster; `mcp` has at least 1769 if `expectedIntents` is above 100000',
-    ),
-  search: z
-    .enum(['sqlite', 'opensearch'], 'must be sqlite or opensearch')
-    .default('sqlite')
-    .describe(
-      'search engine: `sqlite` in the function, or `opensearch`, an OpenSearch Serverless collection, for more than a few hundred thousand intents',
     ),
   expectedIntents: wholeNumber(1, 1_000_000)
     .default(100_000)

@@ -1,15 +1,15 @@
 import * as z from 'zod';
-import { adoptionRules, featureAdoption } from '../features.ts';
-import { isHttpsOrigin } from './kinds.ts';
+import type { AnySettings, SettingRule } from '../declaration.ts';
+import { alternatives, isReplaced } from '../endpoints.ts';
+import { declarations, featureAdoption } from '../features.ts';
+import { localStage } from './kinds.ts';
 import { adoptedParts, settingsObject } from './options.ts';
-
-/** The stage of `npm start`, which needs no entry in cdk.json. */
-export const localStage = 'local';
 
 /** Building a larger index would take longer than a Lambda function may run. */
 const maxSqliteIntents = 250_000;
 
-const isHttpsRoot = (address: unknown): boolean => typeof address === 'string' && isHttpsOrigin(address);
+const indexing = 'snapshot-search-index';
+const otherEngines = alternatives.filter(({ replaces }) => replaces.includes(indexing));
 
 const isInZone = (domainName: string, zone: string): boolean => `.${domainName}`.endsWith(`.${zone.toLowerCase().replace(/\.$/, '')}`);
 
@@ -18,7 +18,7 @@ const isFilled = (list: unknown): boolean => Array.isArray(list) && list.length 
 type Given = z.output<typeof settingsObject>;
 
 /** Rules between settings. They also run if individual settings are invalid, to report every mistake, so a value may have any type. */
-const rules: [setting: keyof Given, isBroken: (given: Given) => unknown, problem: string][] = [
+const rules: readonly SettingRule<keyof Given, Given>[] = [
   [
     'allowLoopback',
     ({ allowLoopback, stage }) => allowLoopback && stage !== localStage,
@@ -62,26 +62,13 @@ const rules: [setting: keyof Given, isBroken: (given: Given) => unknown, problem
     'needs machineClient',
   ],
   [
-    'signIn',
-    ({ signIn, stage, domainName, publicBaseUrl }) => signIn && stage !== localStage && !domainName && !isHttpsRoot(publicBaseUrl),
-    'needs domainName, or a publicBaseUrl with https and without a path, because clients look up the sign-in metadata at the root of the host',
-  ],
-  [
-    'adminSignIn',
-    ({ adminSignIn, stage, domainName, publicBaseUrl }) => adminSignIn && stage !== localStage && !domainName && !publicBaseUrl,
-    'needs domainName or publicBaseUrl, to which the user pool redirects admins',
-  ],
-  [
     'expectedIntents',
-    ({ search, expectedIntents }) => search !== 'opensearch' && Number(expectedIntents) > maxSqliteIntents,
-    `must be at most ${maxSqliteIntents}, unless search is opensearch`,
-  ],
-  [
-    'signIn',
-    ({ signIn, requireProofOfPossession }) => signIn && requireProofOfPossession,
-    'cannot be combined with requireProofOfPossession, because people who sign in have no key',
+    (given) => Number(given.expectedIntents) > maxSqliteIntents && !isReplaced(indexing, given),
+    [`must be at most ${maxSqliteIntents}`, ...otherEngines.map(({ setting, value }) => `, unless ${setting} is ${value}`)].join(''),
   ],
 ];
+
+const featureRules: readonly SettingRule<string, AnySettings>[] = declarations.flatMap(({ rules = [] }) => rules);
 
 /** The settings that the rules for adopted resources compare. */
 const comparable = z.object({ adopt: adoptedParts, signingKeys: z.array(z.string()) });
@@ -95,8 +82,8 @@ function refineAdoption(given: Given, context: z.RefinementCtx): void {
   const ofFeatures = Object.keys(featureAdoption).some((name) => Reflect.get(adopt, name));
   if (!registryTable && !activityTable && !userPoolId && arns.length === 0 && !ofFeatures)
     refuse(['adopt'], 'must name the resources to adopt, or be left out');
-  for (const findProblems of adoptionRules)
-    for (const [place, problem] of findProblems(adopt as Record<string, never>, given)) refuse(['adopt', place], problem);
+  for (const { adopted } of declarations)
+    for (const [place, problem] of adopted?.findProblems(adopt as Record<string, never>, given) ?? []) refuse(['adopt', place], problem);
   if (!registryTable !== !activityTable) refuse(['adopt'], 'must name both registryTable and activityTable, or neither');
   if (registryTable && registryTable === activityTable) refuse(['adopt', 'activityTable'], 'must differ from registryTable');
   for (const name of Object.keys(keys)) {
@@ -111,7 +98,8 @@ function refineAdoption(given: Given, context: z.RefinementCtx): void {
 export const settingsSchema = settingsObject
   .superRefine(
     (given, context) => {
-      for (const [setting, isBroken, message] of rules) if (isBroken(given)) context.addIssue({ code: 'custom', path: [setting], message });
+      for (const [setting, isBroken, message] of [...rules, ...featureRules])
+        if (isBroken(given)) context.addIssue({ code: 'custom', path: [setting], message });
     },
     { when: () => true },
   )

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { readPolicy, readTryPolicy, warnOfPolicy } from '../../lib/policy.ts';
+import { readPolicy, warnOfPolicy } from '../../lib/policy.ts';
 import { parseSettings } from '../../lib/settings.ts';
 import { makeFolder } from '../support/folder.ts';
 
@@ -35,15 +35,13 @@ test.each([
 
 test('a policy is read unchanged', () => {
   expect(readPolicy(settingsFor('policy.json'))).toBe(readFileSync('policy.json', 'utf8'));
-  expect(readTryPolicy(parseSettings({}))).toBeUndefined();
 });
 
 test.each<[string, RegExp]>([
   ['nowhere.json', /nowhere\.json cannot be read$/],
   ['package.json', /^package\.json: the policy cannot be put into effect:\n {2}\//],
   ['README.md', /^README\.md: the policy cannot be put into effect:\n {2}\/ must be JSON/],
-])('%s is refused as a setting, of the policy in force and of the one on trial', (file, message) => {
+])('%s is refused as the policy', (file, message) => {
   const refusal = expect.objectContaining({ name: 'SettingsError', message: expect.stringMatching(message) });
   expect(() => readPolicy(settingsFor(file))).toThrow(refusal);
-  expect(() => readTryPolicy({ ...parseSettings({}), tryPolicyFile: file })).toThrow(refusal);
 });

@@ -598,7 +598,7 @@ describe('the API', () => {
       'method.response.header.Access-Control-Allow-Origin': "'https://a.example'",
       'method.response.header.Access-Control-Allow-Methods': "'POST'",
       'method.response.header.Access-Control-Allow-Headers':
-        "'Authorization,Content-Type,If-None-Match,If-Match,Idempotency-Key,Prefer,DPoP,traceparent,tracestate,MCP-Protocol-Version,Mcp-Method,Mcp-Name,Mcp-Session-Id'",
+        "'Authorization,Content-Type,If-None-Match,Idempotency-Key,Prefer,If-Match,DPoP,traceparent,tracestate,MCP-Protocol-Version,Mcp-Method,Mcp-Name,Mcp-Session-Id'",
     });
     for (const { responseParameters } of Object.values(gatewayResponses(everything)))
       expect(responseParameters['gatewayresponse.header.Access-Control-Allow-Origin']).toBe("'*'");

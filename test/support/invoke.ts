@@ -2,7 +2,7 @@ import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
 import type { Admin } from '../../functions/core/admin/admin.ts';
 import type { AdminAction } from '../../functions/core/admin/for-admins.ts';
 import { type Action, serve } from '../../functions/core/http/serve.ts';
-import { commonErrors } from '../../lib/documents/errors.ts';
+import { commonErrors } from '../../lib/endpoints/endpoint.ts';
 import { endpoints } from '../../lib/endpoints.ts';
 
 /** Method and path of an endpoint below the stage, such as `PUT /api/services/{service_id}`. */

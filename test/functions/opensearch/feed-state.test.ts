@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { maxRunMs, openFeedState } from '../../../functions/opensearch/feed-state.ts';
-import { backgroundWithCollection } from '../../../lib/endpoints.ts';
+import { backgroundWith } from '../../../lib/endpoints.ts';
 import { openMemoryTable } from '../../world/memory-table.ts';
 
 const table = openMemoryTable();
@@ -18,6 +18,6 @@ test('one run is at work at a time, and begins with what the last one has saved'
 });
 
 test('no run of the feed lives longer than until it is taken for dead', () => {
-  const feed = backgroundWithCollection.find(({ name }) => name === 'feed-search-collection');
+  const feed = backgroundWith({ search: 'opensearch' }).find(({ name }) => name === 'feed-search-collection');
   expect((feed?.timeoutSeconds ?? Number.POSITIVE_INFINITY) * 1000).toBeLessThan(maxRunMs);
 });

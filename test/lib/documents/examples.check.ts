@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { answerOf, exampleOf, noExample } from '../../../lib/endpoints/endpoint.ts';
 import { exampleBaseUrl, serviceId as exampleServiceId } from '../../../lib/endpoints/fixtures.ts';
-import { type EndpointName, endpoints } from '../../../lib/endpoints.ts';
+import { endpoints } from '../../../lib/endpoints.ts';
 import { startApi } from '../../e2e/api.ts';
 
 const deployment = { protocol: 'proto', policy: readFileSync('bin/local/policy.json', 'utf8') };
@@ -34,13 +34,13 @@ let pat: string;
 let head: number;
 
 /** Examples that build on one another, in the order in which they are played; the others follow. */
-const sequence: EndpointName[] = [
-  ...(['get-policy', 'issue-pat', 'search-intents', 'get-intent', 'execute-intent', 'list-agents', 'get-agent'] as const),
-  ...(['approve-agent', 'block-agent', 'clear-waiting-agents', 'unblock-agent', 'revoke-agent', 'delete-agent'] as const),
-  ...(['approve-agent-domain', 'list-agent-domains', 'remove-agent-domain'] as const),
-  ...(['create-service', 'get-service', 'list-services', 'update-service', 'put-service-credential'] as const),
-  ...(['delete-service-credential', 'create-intent', 'list-service-intents', 'get-service-description', 'update-intent'] as const),
-  ...(['list-changes', 'get-change', 'delete-intent', 'change-intents', 'get-stats', 'delete-service'] as const),
+const sequence = [
+  ...['get-policy', 'issue-pat', 'search-intents', 'get-intent', 'execute-intent', 'list-agents', 'get-agent'],
+  ...['approve-agent', 'block-agent', 'clear-waiting-agents', 'unblock-agent', 'revoke-agent', 'delete-agent'],
+  ...['approve-agent-domain', 'list-agent-domains', 'remove-agent-domain'],
+  ...['create-service', 'get-service', 'list-services', 'update-service', 'put-service-credential'],
+  ...['delete-service-credential', 'create-intent', 'list-service-intents', 'get-service-description', 'update-intent'],
+  ...['list-changes', 'get-change', 'delete-intent', 'change-intents', 'get-stats', 'delete-service'],
 ];
 const played = [...new Set([...sequence, ...endpoints.map(({ name }) => name)])]
   .flatMap((name) => endpoints.filter((endpoint) => endpoint.name === name))

@@ -1,8 +1,8 @@
 import * as z from 'zod';
-import { type Comparison, comparisons } from '../functions/core/policy/conditions.ts';
-import { type operands, periodNames } from '../functions/core/policy/constraints.ts';
-import { operatorSynonyms, periodSynonyms, synonyms } from '../functions/core/policy/spellings.ts';
-import { odrlContext } from '../schemas/policy.ts';
+import { type Comparison, comparisons } from '../../functions/core/policy/conditions.ts';
+import { type operands, periodNames } from '../../functions/core/policy/constraints.ts';
+import { operatorSynonyms, periodSynonyms, synonyms } from '../../functions/core/policy/spellings.ts';
+import { odrlContext } from '../../schemas/policy.ts';
 
 /** One of several bare terms; editors show their meanings. */
 const oneOf = (terms: Record<string, string>) =>
@@ -159,7 +159,7 @@ const obligation = thing({
   constraint: oneOrMore(constraint),
 });
 
-/** A policy file in all spellings that {@link ../functions/core/policy/spellings.ts} reads. */
+/** A policy file in all spellings that {@link ../../functions/core/policy/spellings.ts} reads. */
 const policyFile = z
   .strictObject({
     $schema: text,

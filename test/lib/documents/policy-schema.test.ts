@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { Ajv } from 'ajv';
-import { comparisons } from '../../functions/core/policy/conditions.ts';
-import { operands } from '../../functions/core/policy/constraints.ts';
-import { parsePolicyTemplate } from '../../functions/core/policy/template.ts';
-import { prepareFiles } from '../../lib/documents/prepared-files.ts';
-import { policyFileSchema } from '../../lib/policy-schema.ts';
-import { parseSettings } from '../../lib/settings.ts';
+import { comparisons } from '../../../functions/core/policy/conditions.ts';
+import { operands } from '../../../functions/core/policy/constraints.ts';
+import { parsePolicyTemplate } from '../../../functions/core/policy/template.ts';
+import { policyFileSchema } from '../../../lib/documents/policy-schema.ts';
+import { prepareFiles } from '../../../lib/function-code.ts';
+import { parseSettings } from '../../../lib/settings.ts';
 
 const schema = policyFileSchema();
 const accepts = new Ajv({ allErrors: true }).compile(schema);
@@ -100,11 +100,11 @@ test('offers bare terms, each with its meaning', () => {
 });
 
 test('is written beside the function that serves it', () => {
-  const filesOf = prepareFiles(
-    { policy: readFileSync('policy.json', 'utf8') },
-    parseSettings({}),
-    { page: {}, console: {}, assets: {} },
-    'functions/core/search/word-vectors.bin',
-  );
+  const filesOf = prepareFiles({
+    settings: parseSettings({}),
+    policy: readFileSync('policy.json', 'utf8'),
+    policies: {},
+    build: { bundle: () => {}, buildPages: () => ({}), wordVectors: 'functions/core/search/word-vectors.bin' },
+  });
   expect(JSON.parse(String(filesOf({ documents: 'assets' })['assets/policy.schema.json']))).toEqual(schema);
 });

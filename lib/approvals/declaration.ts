@@ -1,0 +1,75 @@
+import { approvalPage, approvalQuery, decided, decisionInput } from '../../schemas/deferred.ts';
+import type { Declaration } from '../declaration.ts';
+import { executionId } from '../endpoints/fixtures.ts';
+import { changes } from '../endpoints/needs.ts';
+import { wholeNumber } from '../settings/kinds.ts';
+
+declare module '../endpoints/needs.ts' {
+  interface Needs {
+    /** sends events about calls that wait for approval */
+    announces?: true;
+  }
+}
+
+const read = ['get', 'put'] as const;
+
+export const approvals = {
+  endpoints: {
+    Execution: {
+      'list-approvals': {
+        method: 'GET',
+        path: '/api/approvals',
+        summary: 'List the calls that wait for your approval',
+        description:
+          'Oldest first, with every argument, the rule that requires approval, and the price. Admins of a namespace see the calls of its services.',
+        credential: 'admin',
+        query: approvalQuery,
+        answer: approvalPage,
+        headers: ['Link'],
+        needs: { table: { approval: ['getAll'], execution: ['get'], call: ['get'] } },
+        example: { answer: { approvals: [] } },
+      },
+      'decide-approval': {
+        method: 'POST',
+        path: '/api/approvals/{id}',
+        summary: 'Approve or deny a waiting call',
+        description:
+          'Send the `digest` of the approval in `If-Match`, so that exactly the call that you saw is made, once. 409 if somebody else has decided, the call has expired, or the policy, the intent or the agent has changed since the request.',
+        credential: 'admin',
+        body: decisionInput,
+        requestHeaders: ['If-Match'],
+        answer: decided,
+        needs: {
+          table: {
+            ...changes,
+            approval: ['get', 'put'],
+            execution: ['get'],
+            call: ['get', 'getAll', 'update'],
+            intent: ['getAll'],
+            service: ['getAll'],
+            agent: ['getAll'],
+            agentKey: ['getAll'],
+          },
+          policy: true,
+          invokes: ['run-deferred-call'],
+        },
+        example: {
+          path: { id: executionId },
+          body: { decision: 'approve' },
+          answer: { id: executionId, decision: 'approve', decided_by: 'admin', decided_at: '2027-03-01T11:30:00.000Z' },
+        },
+      },
+    },
+  },
+  additions: {
+    'execute-intent': { needs: { table: { approval: read }, announces: true } },
+    'get-execution': { needs: { table: { approval: read } } },
+    'block-agent': { needs: { table: { approval: ['getAll', ...read] } } },
+  },
+  settings: {
+    approvalSeconds: wholeNumber(60, 12 * 3_600)
+      .default(3_600)
+      .describe('how long a call may wait for an approval that the policy requires, in seconds'),
+  },
+  records: { approval: 'calls that wait for approval' },
+} as const satisfies Declaration;

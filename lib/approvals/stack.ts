@@ -1,0 +1,15 @@
+import { Stack } from 'aws-cdk-lib';
+import { variables } from '../../functions/core/runtime/environment.ts';
+import type { FeatureStack } from '../feature-resources.ts';
+import { permit } from '../permission.ts';
+
+export const approvalsStack = {
+  permissions: ({ announces }) => (announces ? [permit('events:PutEvents', 'event bus', 'announces calls that wait for approval')] : []),
+  create(scope, { settings }) {
+    const { account, partition, region } = Stack.of(scope);
+    return {
+      arns: { 'event bus': [`arn:${partition}:events:${region}:${account}:event-bus/default`] },
+      environment: ({ announces }) => ({ ...(announces && { [variables.approvalSeconds]: String(settings.approvalSeconds) }) }),
+    };
+  },
+} satisfies FeatureStack;
