@@ -205,7 +205,7 @@ const harnesses: Harness[] = [
   {
     promise: 'what trying a policy predicts of recorded calls is what the gate refuses under it, by an independent count of limits, too',
     tried: 'recorded calls',
-    ...counted('policy-trial.ts', 'calls', full(2_000, 100_000)),
+    ...counted('trial/policy-trial.ts', 'calls', full(2_000, 100_000)),
   },
   {
     promise: 'M2: one call for 200 requests at once under one key',

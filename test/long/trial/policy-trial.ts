@@ -1,11 +1,11 @@
 /**
  * The promise about trying a policy, at length: what it predicts of recorded calls is exactly what the gate refuses when it runs under that policy.
- * `node bin/run.js test/long/policy-trial.ts [--calls 100000] [--runs 20] [--seed 1]`
+ * `node bin/run.js test/long/trial/policy-trial.ts [--calls 100000] [--runs 20] [--seed 1]`
  */
-import '../environment.js';
-import { seededRandom } from '../support/random.ts';
-import { randomCalls, randomPolicy, tryPolicies } from '../support/trial/policy-trial.ts';
-import { readNumbers } from './options.ts';
+import '../../environment.js';
+import { seededRandom } from '../../support/random.ts';
+import { randomCalls, randomPolicy, tryPolicies } from '../../support/trial/policy-trial.ts';
+import { readNumbers } from '../options.ts';
 
 const { calls, runs, seed } = readNumbers({ calls: 100_000, runs: 20, seed: 1 });
 const random = seededRandom(seed);
