@@ -10,8 +10,6 @@ export interface GateSettings {
   aliases?: boolean;
   /** Lets one deployment remove the key that signs PATs, or sign with a key that is not published yet; invalidates every PAT. Default: `false`. */
   voidPats?: boolean;
-  /** File with a second policy, which is tried on every execution but never enforced. */
-  tryPolicyFile?: string;
   /** The address that agents call, if it differs from those of the API and of `domainName`. */
   publicBaseUrl?: string;
   /** Domain name of the API, for which a certificate and DNS record are created; needs `hostedZone`. */
@@ -24,28 +22,32 @@ export interface GateSettings {
   billing?: { method: 'credit_card' | 'invoice' | 'wallet' | 'processor' | 'other'; id: string };
   /** Names of the PAT signing keys: the first signs, all verify. Default: `first`. */
   signingKeys?: string[];
-  /** Name of the key from which the keys that sign calls are derived; a new name replaces all of them. Default: `first`. */
-  callKey?: string;
-  /** `approved`: an admin must approve an agent before its first PAT. Default: `open`. */
-  agents?: 'open' | 'approved';
   /** `bound`: an agent id belongs to the first key that presents it; `shared`: other keys may use it too. Default: `bound`. */
   agentIds?: 'bound' | 'shared';
+  /** Admins sign in to `/console` with the user pool; needs `domainName` or `publicBaseUrl`, to which the user pool redirects. Default: `false`. */
+  adminSignIn?: boolean;
   /** How long a call may wait for an approval that the policy requires, in seconds. From 60 to 43200. Default: `3600`. */
   approvalSeconds?: number;
+  /** File with a second policy, which is tried on every execution but never enforced. */
+  tryPolicyFile?: string;
+  /** `approved`: an admin must approve an agent before its first PAT. Default: `open`. */
+  agents?: 'open' | 'approved';
+  /** People sign in with the user pool and accept the policy for hosts that only take an address; needs `domainName`, or a `publicBaseUrl` without a path. Default: `false`. */
+  signIn?: boolean;
+  /** Redirect URIs of hosts that use the client `intent-gate-public`; on 127.0.0.1, [::1] and localhost, a URI without a port allows every port. Default: `http://127.0.0.1/callback,http://127.0.0.1/oauth/callback,http://[::1]/callback,http://[::1]/oauth/callback,http://localhost/callback,http://localhost/oauth/callback`. */
+  signInRedirectUris?: string[];
+  /** How long people stay signed in and programs may renew PATs on their behalf, in seconds. From 60 to 2592000. Default: `43200`. */
+  signInSeconds?: number;
+  /** Name of the key from which the keys that sign calls are derived; a new name replaces all of them. Default: `first`. */
+  callKey?: string;
+  /** Search engine: `sqlite` in the function, or `opensearch`, an OpenSearch Serverless collection, for more than a few hundred thousand intents. Default: `sqlite`. */
+  search?: 'sqlite' | 'opensearch';
   /** Which executions get a receipt: those with an `Idempotency-Key` (`keyed`), `all`, or none (`off`); needs two KMS keys, each with a monthly price. Default: `off`. */
   receipts?: 'off' | 'keyed' | 'all';
   /** A signed policy must have `iat`, `exp`, `aud` and `jti`, so that it is valid once and for this gate only; excludes agents that send bare signatures. Default: `false`. */
   requireFreshSignature?: boolean;
   /** Issue and use of every PAT require a DPoP proof. Default: `false`. */
   requireProofOfPossession?: boolean;
-  /** People sign in with the user pool and accept the policy for hosts that only take an address; needs `domainName`, or a `publicBaseUrl` without a path. Default: `false`. */
-  signIn?: boolean;
-  /** Admins sign in to `/console` with the user pool; needs `domainName` or `publicBaseUrl`, to which the user pool redirects. Default: `false`. */
-  adminSignIn?: boolean;
-  /** Redirect URIs of hosts that use the client `intent-gate-public`; on 127.0.0.1, [::1] and localhost, a URI without a port allows every port. Default: `http://127.0.0.1/callback,http://127.0.0.1/oauth/callback,http://[::1]/callback,http://[::1]/oauth/callback,http://localhost/callback,http://localhost/oauth/callback`. */
-  signInRedirectUris?: string[];
-  /** How long people stay signed in and programs may renew PATs on their behalf, in seconds. From 60 to 2592000. Default: `43200`. */
-  signInSeconds?: number;
   /** Ports that intents may call. Default: `443`. */
   egressPorts?: number[];
   /** Origins of private APIs, such as https://orders.internal:8443: the only ones that may resolve to private addresses; needs `vpc`. */
@@ -62,8 +64,6 @@ export interface GateSettings {
   reservedConcurrency?: { [name in 'execute-intent' | 'mcp' | 'run-deferred-call']?: number };
   /** Memory in MB of the three functions that execute intents. They mostly wait, so more memory costs more and answers little faster; `mcp` has at least 1769 if `expectedIntents` is above 100000. From 256 to 10240. Default: `512`. */
   executionMemoryMb?: number;
-  /** Search engine: `sqlite` in the function, or `opensearch`, an OpenSearch Serverless collection, for more than a few hundred thousand intents. Default: `sqlite`. */
-  search?: 'sqlite' | 'opensearch';
   /** Expected number of intents in the registry; determines the memory and storage for the search index (`sqlite`). From 1 to 1000000. Default: `100000`. */
   expectedIntents?: number;
   /** Adds a web application firewall that limits the requests of each IP address. Default: `false`. */
