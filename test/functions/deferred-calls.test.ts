@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { Action } from '../../functions/core/http/serve.ts';
+import { loadPolicyTemplate } from '../../functions/core/policy/policy.ts';
 import { CallFailed } from '../../functions/core/relay/call-failure.ts';
 import { unavailable } from '../../functions/core/runtime/api-error.ts';
 import { answerFrom } from '../support/actions.ts';
@@ -7,12 +8,13 @@ import { openLocalRelay } from '../support/call-upstream.ts';
 import { captureLog } from '../support/capture-log.ts';
 import { openDeferredParts, approvalTemplate as template } from '../support/deferred.ts';
 import { startExecuting } from '../support/executing.ts';
-import { execute, newAgent, obtainPat } from '../support/gate.ts';
+import { type Agent, execute, newAgent, obtainPat } from '../support/gate.ts';
 import { type Answer, refusalOf } from '../support/invoke.ts';
 import { intentOf } from '../support/records.ts';
 
 let steps: Action;
 let worker: (executionId: string) => Promise<void>;
+let agent: Agent;
 let pat: string;
 let answer: { status: number; body: string; headers?: Record<string, string> };
 let number = 0;
@@ -37,7 +39,8 @@ beforeEach(async () => {
   key = `key-${number}`;
   steps = gate.openExecute({ template: template() });
   worker = parts.openWorker({ policy: template() });
-  pat = await obtainPat(gate, await newAgent(), template());
+  agent = await newAgent();
+  pat = await obtainPat(gate, agent, template());
   answer = { status: 200, body: '{"name":"France"}' };
   delayMs = 0;
   upstream.seen.length = 0;
@@ -63,6 +66,15 @@ test.each([{}, { Prefer: 'respond-async' }])('a call that needs approval is refu
   ]);
   expect([upstream.seen, gate.started]).toEqual([[], []]);
   expect(await ask('DE', headers)).toMatchObject({ status: 'Prefer' in headers ? 202 : 200 });
+});
+
+test('a repeated request for a call that was made before the policy required approval gets its answer', async () => {
+  const before = loadPolicyTemplate();
+  steps = gate.openExecute({ template: before });
+  expect((await ask('FR', {}, await obtainPat(gate, agent, before))).status).toBe(200);
+  steps = gate.openExecute({ template: template() });
+  const again = await ask('FR', {}, await obtainPat(gate, agent, template()));
+  expect([again.status, again.headers['Idempotent-Replayed'], upstream.seen.length]).toEqual([200, 'true', 1]);
 });
 
 test('a holder may have 20 calls in the background; each frees its slot when it ends', async () => {

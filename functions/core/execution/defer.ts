@@ -1,7 +1,9 @@
 import { longestCallSeconds } from '../../../schemas/deferred.ts';
 import { digestIntent } from '../../../schemas/intent-digest.ts';
 import type { ApiResponse } from '../http/response.ts';
+import { rulesRequiringApproval } from '../policy/judge.ts';
 import type { LiveIntents } from '../registry/live-intents.ts';
+import { ApiError } from '../runtime/api-error.ts';
 import { describeCause, log } from '../runtime/log.ts';
 import { traceHeaders } from '../runtime/trace.ts';
 import { pending } from './deferred-answers.ts';
@@ -58,11 +60,22 @@ export function openDeferral({ calls, deferred, intents, start, instead }: Defer
     return { ...answer, headers: { ...answer.headers, 'Preference-Applied': 'respond-async' } };
   }
 
+  /** Refuses a call that needs approval, which no feature has asked for, unless an earlier one was made under its key. */
+  async function refuse({ call: { keyed, baseUrl }, guards }: Resolved): Promise<ApiResponse> {
+    const precheck = () => Promise.reject(approvalUnavailable());
+    const earlier = keyed && (await takeKey(calls, { keyed, baseUrl }, { ...guards, precheck }, precheck));
+    return earlier ?? precheck();
+  }
+
   return {
     /** @returns undefined if the call is made immediately */
     defer: (execution: Execution, resolved: Resolved): Promise<ApiResponse> | undefined =>
       instead(execution, resolved.call, (hold) => store(execution, resolved, hold)) ??
-      (prefersAsync(execution.request) ? store(execution, resolved) : undefined),
+      (rulesRequiringApproval(resolved.call.rules).length > 0
+        ? refuse(resolved)
+        : prefersAsync(execution.request)
+          ? store(execution, resolved)
+          : undefined),
 
     requireNotVoid: openVoidCheck(deferred, intents),
   };
@@ -71,4 +84,11 @@ export function openDeferral({ calls, deferred, intents, start, instead }: Defer
 const keyToDefer = () =>
   keyRequired(
     `This call is not made immediately: it needs a person's approval, or you asked not to wait. Send it with an Idempotency-Key, so that it is made only once; it may take up to ${longestCallSeconds / 60} minutes once it starts.`,
+  );
+
+const approvalUnavailable = () =>
+  new ApiError(
+    'FORBIDDEN',
+    "The usage policy requires a person's approval for this call, which this gate cannot obtain. Nothing was sent; ask its operators to change the policy.",
+    { details: { reason: 'approval_unavailable', outcome: 'not_sent' } },
   );

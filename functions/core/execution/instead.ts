@@ -1,6 +1,4 @@
 import type { ApiResponse } from '../http/response.ts';
-import { rulesRequiringApproval } from '../policy/judge.ts';
-import { ApiError } from '../runtime/api-error.ts';
 import type { DeferredContent, HeldContent } from './deferred-call-store.ts';
 import type { Execution } from './execution.ts';
 import type { ResolvedCall } from './resolve.ts';
@@ -26,7 +24,7 @@ export type Instead = (
   defer: (hold: Hold) => Promise<ApiResponse>,
 ) => Promise<ApiResponse> | undefined;
 
-/** The answer of the first feature that has one. A call that needs approval is refused if no feature asks for it. */
+/** The answer of the first feature that has one. */
 export const firstOf =
   (...all: readonly Instead[]): Instead =>
   (execution, call, defer) => {
@@ -34,12 +32,5 @@ export const firstOf =
       const answer = instead(execution, call, defer);
       if (answer) return answer;
     }
-    return rulesRequiringApproval(call.rules).length > 0 ? Promise.reject(approvalUnavailable()) : undefined;
+    return undefined;
   };
-
-const approvalUnavailable = () =>
-  new ApiError(
-    'FORBIDDEN',
-    "The usage policy requires a person's approval for this call, which this gate cannot obtain. Nothing was sent; ask its operators to change the policy.",
-    { details: { reason: 'approval_unavailable', outcome: 'not_sent' } },
-  );
