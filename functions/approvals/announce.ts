@@ -1,5 +1,5 @@
 import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge';
-import type { ApprovalContent } from '../../schemas/deferred.ts';
+import type { ApprovalContent } from '../../schemas/approvals/approvals.ts';
 import { awsClientSettings } from '../core/aws/aws-client.ts';
 
 /**

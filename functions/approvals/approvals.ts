@@ -1,4 +1,4 @@
-import type { Approval, Decided } from '../../schemas/deferred.ts';
+import type { Approval, Decided } from '../../schemas/approvals/approvals.ts';
 import type { Admin } from '../core/admin/admin.ts';
 import { mayChange, nameOf } from '../core/admin/admin.ts';
 import { listQueue, mayBeOf } from '../core/execution/call-queue.ts';

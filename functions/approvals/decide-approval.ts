@@ -1,4 +1,4 @@
-import { decisionInput } from '../../schemas/deferred.ts';
+import { decisionInput } from '../../schemas/approvals/approvals.ts';
 import { requireNamespace } from '../core/admin/admin.ts';
 import { type AdminAction, serveAdmin } from '../core/admin/for-admins.ts';
 import { openStart } from '../core/aws/invoke-function.ts';

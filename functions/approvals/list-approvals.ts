@@ -1,4 +1,4 @@
-import { approvalQuery, maxApprovalsOfPage } from '../../schemas/deferred.ts';
+import { approvalQuery, maxApprovalsOfPage } from '../../schemas/approvals/approvals.ts';
 import { type AdminAction, serveAdmin } from '../core/admin/for-admins.ts';
 import { nextLink } from '../core/http/links.ts';
 import { ok } from '../core/http/response.ts';

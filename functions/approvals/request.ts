@@ -1,5 +1,5 @@
+import type { ApprovalContent } from '../../schemas/approvals/approvals.ts';
 import { canonicalDigest } from '../../schemas/canonical.ts';
-import type { ApprovalContent } from '../../schemas/deferred.ts';
 import { digestIntent } from '../../schemas/intent-digest.ts';
 import type { DeferredContent, HeldContent } from '../core/execution/deferred-call-store.ts';
 import type { Execution } from '../core/execution/execution.ts';

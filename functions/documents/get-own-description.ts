@@ -1,5 +1,5 @@
+import { thisGate, toServiceDescription } from '../../schemas/documents/service-description.ts';
 import { descriptionQuery, paginate } from '../../schemas/pagination.ts';
-import { thisGate, toServiceDescription } from '../../schemas/service-description.ts';
 import { pageLinks } from '../core/http/links.ts';
 import { revalidated } from '../core/http/response.ts';
 import { type Action, serve } from '../core/http/serve.ts';

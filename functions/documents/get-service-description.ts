@@ -1,6 +1,6 @@
+import { toDescribedIntent, toServiceDescription } from '../../schemas/documents/service-description.ts';
 import { toIntentDetails } from '../../schemas/intent.ts';
 import { descriptionQuery, paginate } from '../../schemas/pagination.ts';
-import { toDescribedIntent, toServiceDescription } from '../../schemas/service-description.ts';
 import { pageLinks } from '../core/http/links.ts';
 import { revalidated } from '../core/http/response.ts';
 import { type Action, serve } from '../core/http/serve.ts';

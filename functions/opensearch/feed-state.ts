@@ -1,7 +1,7 @@
 import type { LogPosition } from '../core/search/registry-source.ts';
-import { keys } from '../core/table/keys.ts';
 import { beginRun } from '../core/table/leases.ts';
 import type { Table } from '../core/table/table.ts';
+import { feedKey } from './records.ts';
 
 /** Times are in milliseconds since the epoch. */
 export interface FeedProgress {
@@ -21,7 +21,7 @@ export const maxRunMs = 310_000;
  * @param collection - id of the collection; a new one is filled from the beginning
  */
 export function openFeedState(table: Table, collection: string, now: () => number = Date.now) {
-  const key = keys.feed(collection);
+  const key = feedKey(collection);
 
   return {
     /** @returns undefined if another run is active */

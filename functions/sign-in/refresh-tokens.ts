@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
-import { keys } from '../core/table/keys.ts';
 import type { Item, Table } from '../core/table/table.ts';
+import { signInKeys } from './records.ts';
 import { digestOf, newSecret } from './sign-ins.ts';
 
 /** The grant of a family of refresh tokens: one acceptance of the policy, by a person for a client. */
@@ -50,7 +50,7 @@ const successorOf = (secret: string, salt: string): string => createHmac('sha256
  * a minute. Later reuse ends the family, because the token may be stolen (RFC 9700 section 4.14.2). Only digests are stored.
  */
 export function openRefreshTokens(table: Pick<Table, 'get' | 'put' | 'update' | 'delete'>) {
-  const keyOf = (family: string) => keys.refreshFamily(digestOf(family));
+  const keyOf = (family: string) => signInKeys.refreshFamily(digestOf(family));
   const secondsAfter = (nowMs: number, seconds: number): number => Math.floor(nowMs / 1_000) + seconds;
 
   const end = async (family: string): Promise<void> => void (await table.delete(keyOf(family)));

@@ -1,7 +1,7 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { unavailable } from '../core/runtime/api-error.ts';
-import { keys } from '../core/table/keys.ts';
 import type { Item, Table } from '../core/table/table.ts';
+import { signInKeys } from './records.ts';
 
 export interface Person {
   subject: string;
@@ -61,7 +61,7 @@ export function openSignIns(table: Pick<Table, 'get' | 'put' | 'update' | 'delet
      */
     async startSession({ subject, userName }: Person, nowMs: number, lifeSeconds: number): Promise<string> {
       const secret = newSecret();
-      await table.put({ ...keys.session(digestOf(secret)), subject, userName, expires_at: Math.floor(nowMs / 1_000) + lifeSeconds });
+      await table.put({ ...signInKeys.session(digestOf(secret)), subject, userName, expires_at: Math.floor(nowMs / 1_000) + lifeSeconds });
       return secret;
     },
 
@@ -71,7 +71,7 @@ export function openSignIns(table: Pick<Table, 'get' | 'put' | 'update' | 'delet
      */
     async oneAtATime<T>({ subject }: Person, nowMs: number, work: () => Promise<T>): Promise<T> {
       // no session secret has this digest
-      const key = keys.session(digestOf(`reading for ${subject}`));
+      const key = signInKeys.session(digestOf(`reading for ${subject}`));
       const by = randomUUID();
       const now = Math.floor(nowMs / 1_000);
       const isFree = await table.update(key, {
@@ -88,18 +88,18 @@ export function openSignIns(table: Pick<Table, 'get' | 'put' | 'update' | 'delet
     },
 
     async findSession(secret: string, nowMs: number): Promise<Person | undefined> {
-      const item = await table.get<SessionItem>(keys.session(digestOf(secret)));
+      const item = await table.get<SessionItem>(signInKeys.session(digestOf(secret)));
       return isLive(item, nowMs) ? { subject: item.subject, userName: item.userName } : undefined;
     },
 
     /** Remembers the accepted policy, so that the client can renew its PAT while the policy is in force. */
     async rememberConsent({ person, clientId, redirectUri, policy }: AuthorizationGrant, nowMs: number): Promise<void> {
       const expires_at = Math.floor(nowMs / 1_000) + consentSeconds;
-      await table.put({ ...keys.consent(person.subject, clientId), policy, redirect_uri: redirectUri, expires_at });
+      await table.put({ ...signInKeys.consent(person.subject, clientId), policy, redirect_uri: redirectUri, expires_at });
     },
 
     async hasConsented({ person, clientId, redirectUri, policy }: AuthorizationGrant, nowMs: number): Promise<boolean> {
-      const item = await table.get<ConsentItem>(keys.consent(person.subject, clientId));
+      const item = await table.get<ConsentItem>(signInKeys.consent(person.subject, clientId));
       return isLive(item, nowMs) && item.policy === policy && item.redirect_uri === redirectUri;
     },
 
@@ -107,7 +107,7 @@ export function openSignIns(table: Pick<Table, 'get' | 'put' | 'update' | 'delet
     async keepGrant(grant: AuthorizationGrant, nowMs: number): Promise<string> {
       const code = newSecret();
       await table.put({
-        ...keys.signInCode(digestOf(code)),
+        ...signInKeys.code(digestOf(code)),
         grant,
         family: newSecret(),
         expires_at: Math.floor(nowMs / 1_000) + codeSeconds,
@@ -121,7 +121,7 @@ export function openSignIns(table: Pick<Table, 'get' | 'put' | 'update' | 'delet
       nowMs: number,
     ): Promise<{ id: string; grant: AuthorizationGrant; family: string; expiresAt: number } | undefined> {
       const id = digestOf(code);
-      const item = await table.get<CodeItem>(keys.signInCode(id));
+      const item = await table.get<CodeItem>(signInKeys.code(id));
       return isLive(item, nowMs) ? { id, grant: item.grant, family: item.family, expiresAt: item.expires_at } : undefined;
     },
   };

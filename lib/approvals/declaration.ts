@@ -1,4 +1,4 @@
-import { approvalPage, approvalQuery, decided, decisionInput } from '../../schemas/deferred.ts';
+import { approvalPage, approvalQuery, decided, decisionInput } from '../../schemas/approvals/approvals.ts';
 import type { Declaration } from '../declaration.ts';
 import { executionId } from '../endpoints/fixtures.ts';
 import { changes } from '../endpoints/needs.ts';

@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { apiCatalog } from '../../functions/documents/self-description.ts';
+import { ownDescription, serviceDescription, thisGate } from '../../schemas/documents/service-description.ts';
 import { digestIntent } from '../../schemas/intent-digest.ts';
 import { descriptionQuery } from '../../schemas/pagination.ts';
-import { ownDescription, serviceDescription, thisGate } from '../../schemas/service-description.ts';
 import type { Declaration } from '../declaration.ts';
 import { noExample, wholeProcessorMb } from '../endpoints/endpoint.ts';
 import { currency, exampleBaseUrl, intent, intentUid, published, renamed, service, serviceId } from '../endpoints/fixtures.ts';

@@ -1,7 +1,7 @@
+import { thisGate } from '../../schemas/documents/service-description.ts';
 import { errorBody } from '../../schemas/errors.ts';
 import { intentUid } from '../../schemas/intent-uid.ts';
 import type { ApiContent, ApiDocument, ApiOperation, ApiParameter, ApiResponse, Reference } from '../../schemas/openapi.ts';
-import { thisGate } from '../../schemas/service-description.ts';
 import { answerOf, type Example, exampleOf, type OtherAnswer } from '../endpoints/endpoint.ts';
 import { exampleBaseUrl } from '../endpoints/fixtures.ts';
 import { type Endpoint, endpointsWith, pathsOf, tags } from '../endpoints.ts';

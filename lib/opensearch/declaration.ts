@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import '../../functions/opensearch/records.ts';
 import type { Declaration } from '../declaration.ts';
 import { followed, wholeRegistry } from '../endpoints/needs.ts';
 

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import '../../functions/sign-in/records.ts';
 import { challengeOf, describeSignInRefusal, signInFirst, signInPath } from '../../functions/core/http/sign-in-address.ts';
 import { describeAuthorizationServer, describeResource } from '../../functions/sign-in/metadata.ts';
 import { isRedirectUri } from '../../functions/sign-in/redirect-uri.ts';

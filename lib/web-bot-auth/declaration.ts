@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { directoryMediaType, directoryPath } from '../../functions/web-bot-auth/signature.ts';
-import { callKeySet } from '../../schemas/well-known.ts';
+import { callKeySet } from '../../schemas/web-bot-auth/call-keys.ts';
 import type { Declaration } from '../declaration.ts';
 
 declare module '../endpoints/needs.ts' {

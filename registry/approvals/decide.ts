@@ -1,5 +1,5 @@
 import { Refusal } from '../../client/errors.ts';
-import { type Approval, approvalPage, type Decided, decided } from '../../schemas/deferred.ts';
+import { type Approval, approvalPage, type Decided, decided } from '../../schemas/approvals/approvals.ts';
 import { type Api, readAnswer } from '../api.ts';
 import { readPages } from '../read.ts';
 

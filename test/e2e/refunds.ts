@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { afterAll } from '@jest/globals';
-import { approvalPage } from '../../schemas/deferred.ts';
+import { approvalPage } from '../../schemas/approvals/approvals.ts';
 import { intentOf } from '../support/records.ts';
 import { type SeenRequest, startUpstream } from '../support/upstream.ts';
 import { bodyOf, startApi } from './api.ts';

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { type Key, keys, partitions, type RecordKind, tableOf } from '../../functions/core/table/keys.ts';
-import { usageKeys } from '../../functions/usage/records.ts';
 import { declarations } from '../../lib/features.ts';
 import { renderPermissions } from '../../lib/permissions-table.ts';
 
@@ -25,16 +24,10 @@ test('the partitions are those of the keys', () => {
     approval: keys.queuePart('approval', 1),
     callQueue: keys.queuePart('callQueue', 1),
     policy: keys.policy('1'),
-    refreshFamily: keys.refreshFamily('1'),
-    feed: keys.feed('1'),
     snapshot: keys.snapshot(),
     jti: keys.jti('1', '2'),
     slowCalls: keys.slowCalls('1', '2'),
-    stats: usageKeys.stats('day', 'service', 0, '1'),
     usage: keys.executed(0, 0, '1'),
-    session: keys.session('1'),
-    consent: keys.consent('1', '2'),
-    signInCode: keys.signInCode('1'),
   };
   const ofFeatures = declarations.flatMap(({ records = {} }) => Object.keys(records));
   expect([...new Set([...Object.keys(made), ...ofFeatures])].sort()).toEqual(Object.keys(partitions).sort());

@@ -9,6 +9,7 @@ import { openAgentBinder } from '../../functions/core/pat/bind-agent.ts';
 import { type Key, keys } from '../../functions/core/table/keys.ts';
 import type { Item, Table } from '../../functions/core/table/table.ts';
 import { type FeedProgress, openFeedState } from '../../functions/opensearch/feed-state.ts';
+import { feedKey } from '../../functions/opensearch/records.ts';
 import { bindAgent, recordsOf } from '../support/bind-agent.ts';
 import type { End, Scenario } from './explore.ts';
 import type { MemoryTable } from './memory-table.ts';
@@ -404,7 +405,7 @@ export const agentScenarios: Scenario[] = [
         }),
         check: async ({ outcomes, table }) => {
           for (const error of errorsOf(outcomes)) if (!/a later run has taken over/.test(String(error))) codeOf(error);
-          const item = await table.get<{ run_number: number; progress?: FeedProgress }>(keys.feed('collection'));
+          const item = await table.get<{ run_number: number; progress?: FeedProgress }>(feedKey('collection'));
           const numbers = valuesOf(outcomes) as (number | undefined)[];
           const at = outcomes.findIndex((outcome) => answerOf(outcome) === Math.max(...numbers.map((one) => one ?? 0)));
           const isLatest = answerOf(outcomes[at]) === item?.run_number;

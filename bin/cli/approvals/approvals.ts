@@ -2,7 +2,7 @@ import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { Api } from '../../../registry/api.ts';
 import { decide, denyAll, readApprovals } from '../../../registry/approvals/decide.ts';
 import { CliFailure, usageFailure } from '../../../registry/failure.ts';
-import type { Approval, Decided } from '../../../schemas/deferred.ts';
+import type { Approval, Decided } from '../../../schemas/approvals/approvals.ts';
 import { type CliContext, openContext } from '../context.ts';
 
 /** Maximum length of the arguments in a list, in characters. */

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { Refusal } from '../../../client/errors.ts';
 import { decide, denyAll, readApprovals } from '../../../registry/approvals/decide.ts';
 import { operand, quote } from '../../../registry/shell-words.ts';
-import type { Approval, ApprovalPage, Decided } from '../../../schemas/deferred.ts';
+import type { Approval, ApprovalPage, Decided } from '../../../schemas/approvals/approvals.ts';
 import { Act } from '../admin/act.tsx';
 import { FormField } from '../components/field.tsx';
 import { Awaited, EmptyState, Failure } from '../components/states.tsx';

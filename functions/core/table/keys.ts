@@ -20,7 +20,6 @@ const ofCore = {
   head: { table: 'registry', prefix: 'HEAD#' },
   log: { table: 'registry', prefix: 'LOG#' },
   versions: { table: 'registry', prefix: 'VERSIONS#' },
-  feed: { table: 'registry', prefix: 'FEED#' },
   snapshot: { table: 'registry', prefix: 'SNAPSHOT#' },
   policy: { table: 'activity', prefix: 'POLICY#' },
   agent: { table: 'activity', prefix: 'AGENT#' },
@@ -33,12 +32,7 @@ const ofCore = {
   callQueue: { table: 'activity', prefix: 'QUEUE#' },
   jti: { table: 'activity', prefix: 'JTI#' },
   slowCalls: { table: 'activity', prefix: 'SLOW#' },
-  stats: { table: 'activity', prefix: 'STATS#' },
   usage: { table: 'activity', prefix: 'USAGE#' },
-  session: { table: 'activity', prefix: 'SESSION#' },
-  consent: { table: 'activity', prefix: 'CONSENT#' },
-  signInCode: { table: 'activity', prefix: 'CODE#' },
-  refreshFamily: { table: 'activity', prefix: 'REFRESH#' },
 } as const satisfies Record<string, Partitions>;
 
 /** The kinds of features' records: each feature adds its own (declaration merging), beside {@link definePartitions}. */
@@ -100,7 +94,6 @@ export const keys = {
   log: (seq: number): Key => key('log', '', String(seq).padStart(12, '0')),
   versions: (seq: number): Key => key('versions', String(seq), 'VERSIONS'),
   policy: (reference: string): Key => key('policy', reference, 'POLICY'),
-  feed: (collection: string): Key => key('feed', collection, 'FEED'),
   /** lease of the run that saves a snapshot of the search index */
   snapshot: (): Key => key('snapshot', '', 'LEASE'),
   agent: (agentId: string): Key => key('agent', foldName(agentId), 'AGENT'),
@@ -123,9 +116,4 @@ export const keys = {
     const minute = toSlot(minuteMs);
     return key('usage', `${minute.slice(0, 13)}:00#${shard}`, `${minute}#${executionId}`);
   },
-  /** @param digest - of the secret in the person's cookie */
-  session: (digest: string): Key => key('session', digest, 'SESSION'),
-  consent: (person: string, clientId: string): Key => key('consent', person, toSortKey(clientId)),
-  signInCode: (digest: string): Key => key('signInCode', digest, 'CODE'),
-  refreshFamily: (digest: string): Key => key('refreshFamily', digest, 'REFRESH'),
 };

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test } from '@jest/globals';
 import type { StackDescription } from '../../../bin/local/stack-file.ts';
 import { connect, Deferred, type ExecuteOptions, type IntentGate, openMemoryKeyStore } from '../../../client/connect.ts';
-import { approvalPage } from '../../../schemas/deferred.ts';
+import { approvalPage } from '../../../schemas/approvals/approvals.ts';
 import { makeFolder } from '../../support/folder.ts';
 import { findFreePort, startLocal } from '../../support/local-process.ts';
 import { intentOf, serviceNamed } from '../../support/records.ts';

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { Action } from '../../../functions/core/http/serve.ts';
-import { approval, executionState, pendingExecution } from '../../../schemas/deferred.ts';
+import { approval } from '../../../schemas/approvals/approvals.ts';
+import { executionState, pendingExecution } from '../../../schemas/deferred.ts';
 import { admin, openApprovalParts } from '../../support/approvals/approval-parts.ts';
 import { approvalTemplate as template } from '../../support/deferred.ts';
 import { startExecuting } from '../../support/executing.ts';

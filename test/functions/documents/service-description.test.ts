@@ -5,7 +5,7 @@ import { openSqliteEngine } from '../../../functions/core/search/sqlite/engine.t
 import { createAction as createOwn } from '../../../functions/documents/get-own-description.ts';
 import { createAction } from '../../../functions/documents/get-service-description.ts';
 import { type IntentInput, toIntentDetails } from '../../../schemas/intent.ts';
-import { ownDescription, serviceDescription } from '../../../schemas/service-description.ts';
+import { ownDescription, serviceDescription } from '../../../schemas/documents/service-description.ts';
 import { type Answer, invoke, refusalOf } from '../../support/invoke.ts';
 import { intentOf, serviceNamed } from '../../support/records.ts';
 import { refusals, startRegistry } from '../../support/registry.ts';

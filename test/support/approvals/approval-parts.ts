@@ -7,7 +7,7 @@ import { openDeferredCalls } from '../../../functions/core/execution/deferred-ca
 import { firstOf } from '../../../functions/core/execution/instead.ts';
 import type { Action } from '../../../functions/core/http/serve.ts';
 import { openPolicy } from '../../../functions/core/policy/policy.ts';
-import type { Approval } from '../../../schemas/deferred.ts';
+import type { Approval } from '../../../schemas/approvals/approvals.ts';
 import { approvalTemplate, type Options, openDeferredParts } from '../deferred.ts';
 import type { Gate } from '../gate.ts';
 import { type Answer, byAdmin, invoke } from '../invoke.ts';

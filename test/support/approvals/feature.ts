@@ -3,7 +3,7 @@ import { openApprovals } from '../../../functions/approvals/approvals.ts';
 import { digestOfApproval } from '../../../functions/approvals/request.ts';
 import { type DeferredContent, openDeferredCalls } from '../../../functions/core/execution/deferred-call-store.ts';
 import { newUlid } from '../../../functions/core/runtime/ulid.ts';
-import type { ApprovalContent } from '../../../schemas/deferred.ts';
+import type { ApprovalContent } from '../../../schemas/approvals/approvals.ts';
 import { changes } from '../admin-case.ts';
 import type { World } from '../admin-endpoints.ts';
 import type { TestedFeature } from '../feature.ts';

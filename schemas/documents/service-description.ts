@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { type Intent, type IntentDetails, intentDetails } from './intent.ts';
-import type { Service } from './service.ts';
+import { type Intent, type IntentDetails, intentDetails } from '../intent.ts';
+import type { Service } from '../service.ts';
 
 const describedIntent = intentDetails.extend({ deprecated: z.literal(true).optional() });
 
