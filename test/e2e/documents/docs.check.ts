@@ -11,7 +11,7 @@ import { refusalOf } from '../../support/invoke.ts';
 import { installPythonClient } from '../../support/python.ts';
 import { startApi } from '../api.ts';
 
-/** Pages that test/bin/cli/stack.check.ts runs, with a logged-in command line, test/client/package.check.ts, with the client as a package,
+/** Pages that test/bin/cli/program.check.ts runs, with a logged-in command line, test/client/package.check.ts, with the client as a package,
  * or test/hosts, with the frameworks. */
 const elsewhere = ['docs/command-line.md', 'docs/import.md', 'docs/frameworks.md'];
 

@@ -1,0 +1,184 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { intentOf } from '../../support/records.ts';
+import { documentOf, responses, rewrite, startSignedIn } from './signed-in.ts';
+
+const { folder, run, succeed, succeedJson, writeTo, createService } = await startSignedIn();
+
+test('an exported file shows no drift; an edited one does until it is applied', async () => {
+  const file = join(folder, 'registry.yaml');
+  await succeed('export', '--service', 'World facts', '-o', file);
+  expect(await run(['diff', file])).toEqual({ code: 0, stdout: 'The registry matches the file.\n', stderr: '' });
+  const exported = await readFile(file, 'utf8');
+  expect(exported).toContain('- intent_uid: world.example:convert-time:v1');
+
+  await writeFile(file, exported.replace('intent_name: Describe a country', 'intent_name: Tell about a country'));
+  const drift = await run(['diff', file]);
+  expect(drift.code).toBe(2);
+  expect(drift.stdout).toContain('/intent_name: "Describe a country" -> "Tell about a country"');
+  expect(drift.stderr).toBe('The registry differs from the file. Run "apply" to update it; --prune also removes intents.\n');
+  expect(await succeed('apply', file)).toBe('World facts: 0 created, 1 changed, 0 removed\n');
+  expect((await run(['diff', file])).code).toBe(0);
+
+  await succeed('intents', 'delete', 'world.example:get-country:v1', '--yes');
+  expect(await succeed('apply', file)).toBe('World facts: 1 created, 0 changed, 0 removed\n');
+  await succeed('export', '--service', 'World facts', '-o', file);
+  expect(await readFile(file, 'utf8')).toBe(exported.replace('intent_name: Describe a country', 'intent_name: Tell about a country'));
+});
+
+test('an export that fails leaves the existing file unchanged', async () => {
+  const file = join(folder, 'kept.yaml');
+  await succeed('export', '--service', 'World facts', '-o', file);
+  const before = await readFile(file, 'utf8');
+  expect((await run(['export', '--service', 'World facts', '--service', 'None', '-o', file])).code).toBe(1);
+  expect(await readFile(file, 'utf8')).toBe(before);
+  expect((await readdir(folder)).filter((name) => name.includes('.new-'))).toEqual([]);
+  expect(await run(['export', '--service', 'World facts', '-o', join(folder, 'none', 'x.yaml')])).toMatchObject({
+    code: 3,
+    stderr: `The file ${join(folder, 'none', 'x.yaml')} cannot be written (ENOENT).\n`,
+  });
+});
+
+test('an export into a folder writes a file for each service, which diff and apply read as one registry', async () => {
+  const paths = { '/a': { get: { operationId: 'a', responses } } };
+  await succeed('import', await writeTo('even.json', documentOf('even', 'https://even.example', paths)));
+  const files = join(folder, 'services');
+  const services = ['World facts', 'even'].flatMap((name) => ['--service', name]);
+  await succeed('export', ...services, '--folder', files);
+  expect(await readdir(files)).toEqual(['even.yaml', 'world-facts.yaml']);
+  expect(await run(['diff', files])).toMatchObject({ code: 0 });
+  await writeFile(join(files, 'copy.yaml'), await readFile(join(files, 'even.yaml')));
+  expect(await run(['apply', files])).toMatchObject({
+    code: 3,
+    stderr: 'The intent even.example:a:v1 is in copy.yaml and in even.yaml. Remove it from one of them.\n',
+  });
+});
+
+test('a draft can be applied, compared and published, and the history shows every change', async () => {
+  const service = {
+    service_name: 'Drafted',
+    service_url: 'https://draft.example',
+    description: 'Is not ready',
+    namespace: 'draft.example',
+  };
+  const intent = intentOf('draft.example:act:v1', {
+    intent_name: 'Act',
+    endpoint: { method: 'POST', url: 'https://draft.example/act', content_type: 'application/json' },
+  });
+  const write = (more: object) => writeTo('drafts.json', { registry: 1, services: [{ ...service, intents: [{ ...intent, ...more }] }] });
+  const file = await write({ draft: true });
+  const [{ applied }] = await succeedJson('apply', file);
+  const { service_id: id } = applied;
+  expect(await succeed('intents', 'show', 'draft.example:act:v1')).toContain('https://draft.example/act (draft)');
+  expect(await succeed('intents', 'list', '--service', id)).toBe('draft.example:act:v1  Act  draft\n');
+
+  await write({});
+  expect((await run(['diff', file])).stdout).toContain('/draft: true -> nothing');
+  await succeed('apply', file);
+  const lines = (await succeed('history', '--id', 'draft.example:act:v1', '--json')).trimEnd().split('\n');
+  expect(lines.map((line) => JSON.parse(line)).map(({ changes, actor }) => [changes[0].action, actor.user_name])).toEqual([
+    ['update', 'admin'],
+    ['create', 'admin'],
+  ]);
+  expect(await succeed('history', '--since', '1h', '--kind', 'service', '--actor', 'admin')).toMatch(
+    new RegExp(`^\\d+ +\\d{4}-.+Z  admin  create +service  ${id}$`, 'm'),
+  );
+  await succeed('services', 'delete', id, '--yes');
+}, 120_000);
+
+test('services and intents are created, shown, changed and deleted', async () => {
+  const file = await writeTo(
+    'intent.yaml',
+    'intent_uid: hand.example:act:v1\nintent_name: Act\ndescription: Acts\ninput_parameters: []\noutput_parameters: []\nendpoint: https://hand.example/\n',
+  );
+  const { service_id } = await createService('By hand', 'https://hand.example', 'Made by hand');
+  expect(await succeed('intents', 'create', '--service', service_id, '-f', file)).toBe('Created hand.example:act:v1.\n');
+  expect((await succeedJson('services', 'list')).map((one: { service_name: string }) => one.service_name)).toContain('By hand');
+  expect(await succeed('intents', 'list', '--service', 'by  HAND')).toBe('hand.example:act:v1  Act\n');
+  expect(await succeedJson('services', 'update', service_id, '--description', 'Changed')).toMatchObject({
+    service_name: 'By hand',
+    description: 'Changed',
+  });
+  expect(await succeed('intents', 'show', 'hand.example:act:v1')).toBe(
+    'Act hand.example:act:v1\nBy hand: POST https://hand.example/\nActs\n',
+  );
+  await succeed('services', 'delete', service_id, '--yes');
+  expect(await run(['intents', 'show', 'hand.example:act:v1'])).toMatchObject({ code: 1, stderr: expect.stringMatching(/^NOT_FOUND: /) });
+});
+
+test('a service is paused and resumed; a file that does not mention the pause does not resume it', async () => {
+  const file = await writeTo('paused.json', {
+    registry: 1,
+    services: [{ service_name: 'Pausable', service_url: 'https://pause.example', description: 'Pauses', intents: [] }],
+  });
+  const [{ applied }] = await succeedJson('apply', file);
+  const { service_id } = applied;
+  expect(await succeed('services', 'pause', 'pausable')).toBe('Paused Pausable: its intents are no longer executed.\n');
+  expect(await succeed('services', 'list', '--name', 'Pausable')).toContain('  paused');
+  await succeed('services', 'update', service_id, '--description', 'Pauses');
+  expect((await run(['diff', file])).code).toBe(0);
+  expect((await succeedJson('export', '--service', service_id)).services[0]).toMatchObject({ paused: true });
+
+  await rewrite(file, (text) => text.replace('"intents"', '"paused":false,"intents"'));
+  expect((await run(['diff', file])).stdout).toContain('/paused: true -> nothing');
+  await succeed('apply', file);
+  expect(await succeedJson('export', '--service', service_id)).not.toHaveProperty('services.0.paused');
+
+  expect(await succeedJson('services', 'pause', service_id)).toEqual({ service_id, paused: true });
+  expect(await succeed('services', 'resume', service_id)).toBe('Resumed Pausable.\n');
+  expect(await run(['services', 'pause', 'Nothing of this name'])).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^No service has this name or id/),
+  });
+  await succeed('services', 'delete', service_id, '--yes');
+});
+
+test('a refusal is shown with every issue', async () => {
+  const file = await writeTo(
+    'wrong.yaml',
+    'intent_uid: wrong.example:act:v1\nintent_name: Act\ndescription: Acts\ninput_parameters: [{ name: a, type: string, pattern: (a }]\noutput_parameters: []\nendpoint: ftp://x\n',
+  );
+  const { code, stderr } = await run(['intents', 'create', '--service', 'World facts', '-f', file]);
+  expect(code).toBe(1);
+  expect(stderr).toContain('\n  /input_parameters/0/pattern must be ');
+  expect(stderr).toContain('\n  /endpoint/url must begin with https://');
+});
+
+test('an unknown uid is answered with the nearest ones', async () => {
+  expect(await run(['intents', 'show', 'world.example:get-contry:v1'])).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringMatching(/^NOT_FOUND: [^\n]+\n {2}nearest: world\.example:get-country:v1(, [^\n]+)?\n {2}request [^\n]+\n$/),
+  });
+});
+
+test('blocking an unknown id says so, and needs --yes', async () => {
+  const words = ['agents', 'block', 'nobody-like-this', '--reason', 'misspelt'];
+  expect(await run(words)).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: 'No agent with this id has a PAT yet. Nothing was changed. Check the id, or use --yes.\n',
+  });
+  expect(await succeedJson('agents', 'list', '--state', 'blocked')).toEqual([]);
+  expect(await succeed(...words, '--yes')).toBe('Blocked nobody-like-this until you unblock it. No agent with this id has a PAT yet.\n');
+  await succeed('agents', 'unblock', 'nobody-like-this');
+});
+
+test('"update" accepts the output of "show --json"', async () => {
+  const uid = 'world.example:get-country:v1';
+  for (const [noun, id] of [
+    ['intents', uid],
+    ['services', 'World facts'],
+  ] as const) {
+    const shown = await succeedJson(noun, 'show', id);
+    const file = await writeTo(`${noun}.json`, { ...shown, description: `${shown.description} Edited.` });
+    await succeed(noun, 'update', id, '--file', file);
+    expect((await succeedJson(noun, 'show', id)).description).toBe(`${shown.description} Edited.`);
+    if (noun === 'intents')
+      expect(await run([noun, 'update', id, '--file', file])).toMatchObject({ code: 1, stderr: expect.stringContaining('/digest') });
+    const { digest: _, ...definition } = shown;
+    await writeFile(file, JSON.stringify(definition));
+    await succeed(noun, 'update', id, '--file', file);
+  }
+});
