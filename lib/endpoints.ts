@@ -121,7 +121,7 @@ function listEndpoints(needsOf: Readonly<Record<string, Needs>>): Endpoint[] {
   const all = rows.map((row) => ({ ...row, needs: needsOf[row.name] ?? row.needs }));
   return all
     .map((row) => ({
-      success: 200 as const,
+      success: row.method === 'DELETE' ? (204 as const) : (200 as const),
       timeoutSeconds: 10,
       memoryMb: 512,
       ...row,

@@ -48,7 +48,6 @@ export const agents = {
         summary: 'Clear the queue of agents that wait for approval',
         description: 'Agents that request a PAT again wait again.',
         credential: 'admin',
-        success: 204,
         query: clearQuery,
         needs: { table: { ...changes, agentList: ['getAll', 'query', 'update'] } },
         example: { query: { state: 'pending' } },
@@ -90,7 +89,6 @@ export const agents = {
         description:
           'Also revokes its PATs. The next key that presents the `agent_id` owns it. A block of the id or of the previous key remains.',
         credential: 'admin',
-        success: 204,
         query: agentKeyQuery,
         needs: {
           table: {
@@ -152,7 +150,6 @@ export const agents = {
         description:
           'Agents of the domain that have never had a PAT need approval again. Others keep their PATs until you revoke or block them.',
         credential: 'admin',
-        success: 204,
         neverErrors: ['CONFLICT'],
         needs: { table: { ...changes, agentList: ['getAll', 'delete'] } },
         example: { path: { domain: botExample.domain } },
@@ -194,7 +191,6 @@ export const agents = {
         summary: 'Lift the block of an agent',
         description: 'Unexpired PATs of the agent are accepted again.',
         credential: 'admin',
-        success: 204,
         query: agentKeyQuery,
         needs: {
           table: {

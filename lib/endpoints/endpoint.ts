@@ -78,7 +78,7 @@ export interface EndpointRow extends Watched {
   summary: string;
   description: string;
   credential: 'none' | 'pat' | 'admin';
-  /** default 200 */
+  /** default 200; of DELETE 204 */
   success?: 200 | 201 | 204 | 302;
   /** errors besides those of every endpoint (`commonErrors`) and those implied by the other members */
   errors?: readonly ErrorCode[];

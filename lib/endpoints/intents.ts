@@ -107,7 +107,6 @@ export const intents = {
     summary: 'Delete an intent',
     description: 'The uid may then be used again.',
     credential: 'admin',
-    success: 204,
     requestHeaders: ['If-Match'],
     needs: { table: changingIntents },
     example: { path: { intent_uid: intentUid } },

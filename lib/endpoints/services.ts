@@ -74,7 +74,6 @@ export const services = {
     summary: 'Delete a service and its intents',
     description: "After the response, none of the service's intents can be found, listed or executed.",
     credential: 'admin',
-    success: 204,
     requestHeaders: ['If-Match'],
     needs: {
       table: {
@@ -148,7 +147,6 @@ export const services = {
     summary: 'Remove the credential of a service',
     description: 'Calls are then sent without it.',
     credential: 'admin',
-    success: 204,
     requestHeaders: ['If-Match'],
     needs: { table: { ...changes, service: ['get', 'getAll', 'put'] }, credentials: 'write' },
     example: { path: { service_id: serviceId } },
