@@ -2,15 +2,16 @@ import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 
-/** Every import of the project: the file, and what it imports (a path of the project, or a package). */
-const imports = globSync('{bin,client,console,functions,lib,registry,schemas,tools}/**/*.{js,ts,tsx}', {
-  exclude: ['**/node_modules/**'],
-}).flatMap((file) =>
-  [...readFileSync(file, 'utf8').matchAll(/(?:from|import\()\s*'([^']+)'/g)].map(([, target = '']) => ({
-    file,
-    target: target.startsWith('.') ? join(dirname(file), target) : target,
-  })),
-);
+/** Every import of some files: the file, and what it imports (a path of the project, or a package). */
+const importsOf = (files: string) =>
+  globSync(files, { exclude: ['**/node_modules/**'] }).flatMap((file) =>
+    [...readFileSync(file, 'utf8').matchAll(/(?:from|import\()\s*'([^']+)'/g)].map(([, target = '']) => ({
+      file,
+      target: target.startsWith('.') ? join(dirname(file), target) : target,
+    })),
+  );
+
+const imports = importsOf('{bin,client,console,functions,lib,registry,schemas,tools}/**/*.{js,ts,tsx}');
 
 const isOwn = (target: string) => /\.tsx?$/.test(target);
 const within = (...rooms: string[]) => new RegExp(`^(${rooms.join('|')})`);
@@ -134,6 +135,14 @@ describe('imports', () => {
       return feature !== undefined && featureOf(file) !== feature && !sockets.includes(file) && !file.startsWith('tools/bench/');
     });
     expect(strays.map(({ file, target }) => `${file} > ${target}`).sort()).toEqual(uncut);
+  });
+
+  test('of a feature by what tests share are in its own folders and the socket only', () => {
+    const strays = importsOf('test/support/**/*.ts').filter(({ file, target }) => {
+      const feature = featureOf(target);
+      return feature !== undefined && !file.includes(`/${feature}/`) && file !== 'test/support/features.ts';
+    });
+    expect(strays).toEqual([]);
   });
 
   test.each(belongsTo.map(([name, room]) => ({ name, room })))('of $name are only in $room', ({ name, room }) => {
