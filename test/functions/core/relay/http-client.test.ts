@@ -44,36 +44,44 @@ const reasonOf = (call: Promise<unknown>): Promise<unknown> =>
 const second = 'HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nsecond';
 
 test.each([
-  ['after an answer of announced length', 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfirst', '200 first'],
-  ['after an answer in chunks', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nfirst\r\n0\r\n\r\n', '200 first'],
-  ['after no content', 'HTTP/1.1 204 No Content\r\n\r\n', '204 '],
-  ['after interim answers', `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: <a>\r\n\r\n${second}`, '200 second'],
-  ['if its upstream keeps it for longer', 'HTTP/1.1 200 OK\r\nKeep-Alive: timeout=60\r\nContent-Length: 0\r\n\r\n', '200 '],
-])('a connection is used again: %s', async (_, first, expected) => {
+  ['the answer had the announced length', 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfirst', '200 first'],
+  ['the answer came in chunks', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nfirst\r\n0\r\n\r\n', '200 first'],
+  ['the answer had no content', 'HTTP/1.1 204 No Content\r\n\r\n', '204 '],
+  ['interim answers came first', `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: <a>\r\n\r\n${second}`, '200 second'],
+  ['the upstream keeps the connection for longer', 'HTTP/1.1 200 OK\r\nKeep-Alive: timeout=60\r\nContent-Length: 0\r\n\r\n', '200 '],
+])('the client uses a connection again when %s', async (_, first, expected) => {
   const { send, upstream } = await openExchange(first, second);
   expect([await send(), await send(), upstream.connections]).toEqual([expected, '200 second', 1]);
 });
 
 const whole = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfirst';
 
-describe('a connection is not used again', () => {
+describe('connections that cannot be trusted', () => {
   const forged = 'HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged';
 
   test.each([
-    ['that a second answer came over', `${whole}${forged}`, '200 first'],
-    ['that garbage came over', `${whole}garbage`, '200 first'],
-    ['whose answer is longer than announced', 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfirst{"more":1}', '200 first'],
-    ['that carried a body after an answer without one', 'HTTP/1.1 204 No Content\r\n\r\nfirst', '204 '],
-    ['that carried an unrequested answer after an answer without a body', `HTTP/1.1 304 Not Modified\r\n\r\n${forged}`, '304 '],
-    ['that its upstream is about to close', 'HTTP/1.1 200 OK\r\nKeep-Alive: timeout=1\r\nContent-Length: 5\r\n\r\nfirst', '200 first'],
-    ['that its upstream closes', 'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nfirst', '200 first'],
-    ['of HTTP/1.0', 'HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\nfirst', '200 first'],
-  ])('%s', async (_, first, expected) => {
+    ['a second answer came over the idle one', `${whole}${forged}`, '200 first'],
+    ['garbage came over the idle one', `${whole}garbage`, '200 first'],
+    ['the answer was longer than announced', 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfirst{"more":1}', '200 first'],
+    ['a body followed an answer without one', 'HTTP/1.1 204 No Content\r\n\r\nfirst', '204 '],
+    ['an unrequested answer followed an answer without a body', `HTTP/1.1 304 Not Modified\r\n\r\n${forged}`, '304 '],
+    [
+      'the upstream is about to close the idle one',
+      'HTTP/1.1 200 OK\r\nKeep-Alive: timeout=1\r\nContent-Length: 5\r\n\r\nfirst',
+      '200 first',
+    ],
+    [
+      'the upstream has announced to close the connection',
+      'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nfirst',
+      '200 first',
+    ],
+    ['the upstream speaks HTTP/1.0', 'HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\nfirst', '200 first'],
+  ])('the client opens a new connection when %s', async (_, first, expected) => {
     const { send, upstream } = await openExchange(first, second);
     expect([await send(), await send(), upstream.connections]).toEqual([expected, '200 second', 2]);
   });
 
-  test('that carried an answer while it was idle', async () => {
+  test('the client opens a new connection when the idle one has carried an answer', async () => {
     const { send, upstream } = await openExchange((socket) => {
       socket.write(whole);
       globalThis.setTimeout(() => socket.write(forged), 20);
@@ -83,7 +91,7 @@ describe('a connection is not used again', () => {
     expect([first, await send(), upstream.connections]).toEqual(['200 first', '200 second', 2]);
   });
 
-  test('that has been idle for 1.5 seconds by the clock, even if no timer has run since', async () => {
+  test('the client opens a new connection after 1.5 seconds by the clock, even if no timer has run since', async () => {
     const { send, upstream } = await openExchange(whole, second);
     const first = await send();
     const now = Date.now();
@@ -92,10 +100,10 @@ describe('a connection is not used again', () => {
   });
 });
 
-describe('an answer', () => {
+describe('answers', () => {
   const head = 'HTTP/1.1 200 OK\r\n';
 
-  test('without a length ends with its connection', async () => {
+  test('an answer without a length ends with its connection', async () => {
     const { send } = await openExchange((socket) => socket.end(`${head}\r\nall of it`));
     expect(await send()).toBe('200 all of it');
   });
@@ -105,13 +113,13 @@ describe('an answer', () => {
     ['in a chunk that is longer than announced', `${head}Transfer-Encoding: chunked\r\n\r\n5\r\nfirst and more\r\n0\r\n\r\n`],
     ['with a NUL in a field', `${head}X-Field: a\0b\r\nContent-Length: 5\r\n\r\nfirst`],
     ['with a folded field', `${head}X-Field: a\r\n b\r\nContent-Length: 5\r\n\r\nfirst`],
-  ])('%s is not valid', async (_, answer) => {
+  ])('the client refuses an answer %s', async (_, answer) => {
     const { send } = await openExchange(answer);
     expect(await reasonOf(send(AbortSignal.timeout(2_000)))).toBe('broken_answer');
   });
 });
 
-describe('a connected request', () => {
+describe('requests that are connected, but not sent', () => {
   /** A request that has its connection, which announces how long it may be idle. */
   async function connectRequest(head = '') {
     const sockets: Socket[] = [];
@@ -136,7 +144,7 @@ describe('a connected request', () => {
     return { client, request, connected, socket: sockets[0] as Socket, received, signal: AbortSignal.timeout(2_000) };
   }
 
-  test('is not sent once it is dropped, or its time is up', async () => {
+  test('a request is not sent once it is dropped, or its time is up', async () => {
     const { connected, received, signal } = await connectRequest();
     connected.drop();
     expect(await reasonOf(connected.send(signal))).toBe('lost');
@@ -151,7 +159,7 @@ describe('a connected request', () => {
     ['is lost', (socket: Socket) => void socket.destroy()],
     ['carries an answer already', (socket: Socket) => void socket.write(whole)],
     ['carries a part of an answer already', (socket: Socket) => void socket.write('HTTP/1.1 200 OK\r\nContent-')],
-  ])('is not sent if its connection %s', async (_, disturb) => {
+  ])('a request is not sent if its connection %s', async (_, disturb) => {
     const { socket, received, connected, signal } = await connectRequest();
     disturb(socket);
     await setTimeout(30);
@@ -160,7 +168,7 @@ describe('a connected request', () => {
     expect(received).toEqual([]);
   });
 
-  test('is not sent over a connection that may be closed by then', async () => {
+  test('a request is not sent over a connection that the upstream may have closed', async () => {
     const { client, request, connected, received, signal } = await connectRequest('Keep-Alive: timeout=2\r\n');
     await connected.send(signal);
     await setImmediate();
