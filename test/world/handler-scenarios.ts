@@ -5,8 +5,6 @@ import { p256 } from '@noble/curves/nist.js';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import type { Context } from 'aws-lambda';
-import { openAgents } from '../../functions/agents/agents.ts';
-import { operator } from '../../functions/core/admin/admin.ts';
 import type { Kms } from '../../functions/core/aws/kms.ts';
 import { type Action, serve } from '../../functions/core/http/serve.ts';
 import { countExecution } from '../../functions/core/limit/limit-request.ts';
@@ -342,9 +340,9 @@ const proven = executing(
 );
 
 /** What stops calls, what was done to it, how many execute, and where each of them reads of it. */
-const stops: [what: string, done: string, count: number, read: string, beside: NonNullable<Setting['beside']>, crashes?: 1][] = [
-  ['a revocation', 'after a revocation was read', 2, 'get AGENT#', (table) => openAgents(table).revoke(operator, { agentId: 'agent' }), 1],
-  ['a block', 'after a block was read', 1, 'get AGENT#', (table) => openAgents(table).block(operator, { agentId: 'agent' }, 'why'), 1],
+export type Stop = [what: string, done: string, count: number, read: string, beside: NonNullable<Setting['beside']>, crashes?: 1];
+
+const stops: Stop[] = [
   [
     'the delete of its intent',
     'of an intent that was read as deleted',
@@ -367,15 +365,15 @@ const stops: [what: string, done: string, count: number, read: string, beside: N
     (table, serviceId) => openServices(table).replace(serviceId, pausedService, always),
   ],
 ];
-const stopped: Scenario[] = stops.map(([what, done, count, read, beside, crashes]) =>
+/** Executions beside what stops them. */
+export const stoppedWith = ([what, done, count, read, beside, crashes]: Stop): Scenario =>
   executing(
     `execution through the handler beside ${what}`,
     `I1: no call ${done}`,
     { count, beside },
     { faults: 1, ...(crashes && { crashes }) },
     stoppedBy(count, read),
-  ),
-);
+  );
 
 /** Requests for PATs through the shipped handler. */
 const issuing = (
@@ -460,4 +458,4 @@ const twoNames = executing(
   (_, { calls }) => assert.equal(calls, 1, `${calls} calls were made, one is allowed`),
 );
 
-export const handlerScenarios: Scenario[] = [...limited, ...priced, twoNames, ...keyed, proven, ...stopped, ...issued];
+export const handlerScenarios: Scenario[] = [...limited, ...priced, twoNames, ...keyed, proven, ...stops.map(stoppedWith), ...issued];

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
-import { openAgents } from '../../functions/agents/agents.ts';
-import { isBlocked, isRevoked } from '../../functions/core/activity/agent.ts';
+import type { AgentItem } from '../../functions/core/activity/agent.ts';
 import { openUsedJtis } from '../../functions/core/activity/used-jti.ts';
-import { operator } from '../../functions/core/admin/admin.ts';
 import { openIdempotentCalls } from '../../functions/core/execution/idempotent-call-store.ts';
 import { type Attempted, once } from '../../functions/core/execution/once.ts';
 import { type ApiResponse, ok } from '../../functions/core/http/response.ts';
@@ -10,19 +8,19 @@ import { openCounterItems } from '../../functions/core/limit/counter-item.ts';
 import { countCalls } from '../../functions/core/limit/limit-request.ts';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import { callableUntilMs, emptyWindow, longestCountMs, slotOf } from '../../functions/core/limit/window.ts';
-import { openAgentBinder } from '../../functions/core/pat/bind-agent.ts';
 import { ApiError } from '../../functions/core/runtime/api-error.ts';
 import { newUlid } from '../../functions/core/runtime/ulid.ts';
 import { keys } from '../../functions/core/table/keys.ts';
-import { bindAgent, recordsOf } from '../support/bind-agent.ts';
-import { agentScenarios } from './agent-scenarios.ts';
+import { bindAgent } from '../support/bind-agent.ts';
+import { agentScenarios } from './agents/scenarios.ts';
 import { approvalScenarios } from './approvals/scenarios.ts';
 import type { Caller, Scenario } from './explore.ts';
 import { handlerScenarios } from './handler-scenarios.ts';
+import { feedScenarios } from './opensearch/scenarios.ts';
 import { alike, answerOf, codesOf, requireCodes, valuesOf } from './outcomes.ts';
 import { registryScenarios } from './registry-scenarios.ts';
 import { searchScenarios } from './search-scenarios.ts';
-import { signInScenarios } from './sign-in-scenarios.ts';
+import { signInScenarios } from './sign-in/scenarios.ts';
 
 const baseUrl = 'https://gate.example';
 const unchecked = { replays: undefined, useProof: async () => {}, precheck: async () => {} };
@@ -168,7 +166,7 @@ export const scenarios: Scenario[] = [
       check: async ({ outcomes, table, isUndisturbed }) => {
         const owners = new Set(valuesOf(outcomes).filter((owner) => owner !== undefined));
         assert.ok(owners.size <= 1, 'two keys were issued PATs under one agent_id');
-        const holder = (await openAgents(table).find('agent'))?.thumbprint;
+        const holder = (await table.get<AgentItem>(keys.agent('agent')))?.thumbprint;
         for (const owner of owners) assert.equal(owner, holder);
         if (isUndisturbed) assert.equal(owners.size, 1);
       },
@@ -187,52 +185,6 @@ export const scenarios: Scenario[] = [
         if (isUndisturbed) assert.equal(taken, 1);
       },
     }),
-  },
-  // A PAT is issued, used, and its agent revoked and blocked.
-  {
-    name: 'revoke and block beside issue and use',
-    promise: 'I1: after a revocation or a block was answered, no PAT from before is accepted, and none is issued to a blocked agent',
-    budget: { faults: 1, crashes: 1 },
-    prepare: async (table) => {
-      const first = await bindAgent(table, 'agent', 'key');
-      const gen = first?.generation ?? '';
-      const standing = async ({ table: own }: Caller) => recordsOf(own, 'agent', 'key');
-      return {
-        callers: [
-          async (caller) => {
-            await openAgents(caller.table).revoke(operator, { agentId: 'agent' });
-            assert.ok(isRevoked((await standing(caller)).agent, { gen }), 'a PAT was accepted after its revocation');
-            return 'revoked';
-          },
-          async (caller) => {
-            const agent = await openAgents(caller.table).block(operator, { agentId: 'agent' }, 'why');
-            assert.ok(agent.block !== undefined);
-            assert.ok(isBlocked(await standing(caller)), 'a PAT was accepted after the block');
-            return 'blocked';
-          },
-          async (caller) => {
-            const binder = openAgentBinder(caller.table);
-            const seen = await binder.read({ agentId: 'agent', thumbprint: 'key', nowMs: Date.now(), hasProof: false });
-            if (isBlocked(seen.records)) return 'blocked';
-            const bound = await binder.bind(seen);
-            return bound === undefined ? 'refused' : 'issued';
-          },
-        ],
-        check: async ({ outcomes, table: end, log }) => {
-          codesOf(outcomes);
-          const [revoked, blocked, issued] = outcomes;
-          const last = await recordsOf(end, 'agent', 'key');
-          if (answerOf(revoked)) assert.ok(isRevoked(last.agent, { gen }));
-          if (!answerOf(blocked)) return;
-          assert.ok(isBlocked(last));
-          assert.ok(isBlocked(await recordsOf(end, 'another', 'key')), 'the key of a blocked agent goes by under another name');
-          const blockedAt = log.findIndex(({ caller, label }) => caller === 1 && label.startsWith('transact'));
-          const boundAt = log.findLastIndex(({ caller, label }) => caller === 2 && /^(update AGENT#|transact)/.test(label));
-          const isIssued = answerOf(issued) === 'issued';
-          if (isIssued) assert.ok(boundAt < blockedAt, 'a PAT was issued to a blocked agent');
-        },
-      };
-    },
   },
   // An execution that has ended is ended again.
   {
@@ -360,6 +312,7 @@ export const scenarios: Scenario[] = [
     },
   },
   ...agentScenarios,
+  ...feedScenarios,
   ...registryScenarios,
   ...handlerScenarios,
   ...approvalScenarios,

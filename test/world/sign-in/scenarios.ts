@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { openUsedJtis } from '../../functions/core/activity/used-jti.ts';
-import { openRefreshTokens } from '../../functions/sign-in/refresh-tokens.ts';
-import { openSignIns } from '../../functions/sign-in/sign-ins.ts';
-import type { Caller, Scenario } from './explore.ts';
-import { alike, requireCodes, valuesOf } from './outcomes.ts';
+import { openUsedJtis } from '../../../functions/core/activity/used-jti.ts';
+import { openRefreshTokens } from '../../../functions/sign-in/refresh-tokens.ts';
+import { openSignIns } from '../../../functions/sign-in/sign-ins.ts';
+import type { Caller, Scenario } from '../explore.ts';
+import { alike, requireCodes, valuesOf } from '../outcomes.ts';
 
 const person = { subject: 'person', userName: 'user' };
 

@@ -1,20 +1,19 @@
 import assert from 'node:assert/strict';
-import { openAgents } from '../../functions/agents/agents.ts';
-import { openApprovalCheck } from '../../functions/agents/approval-check.ts';
-import { approvalKeys, keyOf, stateOf, type WaitingItem } from '../../functions/agents/records.ts';
-import { isWaiting, maxWaiting, requestApproval } from '../../functions/agents/waiting-agents.ts';
-import { type AgentItem, type AgentKeyItem, isBlocked, type Presented } from '../../functions/core/activity/agent.ts';
-import { operator } from '../../functions/core/admin/admin.ts';
-import { openAgentBinder } from '../../functions/core/pat/bind-agent.ts';
-import { type Key, keys } from '../../functions/core/table/keys.ts';
-import type { Item, Table } from '../../functions/core/table/table.ts';
-import { type FeedProgress, openFeedState } from '../../functions/opensearch/feed-state.ts';
-import { feedKey } from '../../functions/opensearch/records.ts';
-import { bindAgent, recordsOf } from '../support/bind-agent.ts';
-import type { End, Scenario } from './explore.ts';
-import type { MemoryTable } from './memory-table.ts';
-import { alike, answerOf, codeOf, codesOf, errorsOf, firstOf, requireCodes, valuesOf } from './outcomes.ts';
-import { requireWholeLog } from './registry-scenarios.ts';
+import { openAgents } from '../../../functions/agents/agents.ts';
+import { openApprovalCheck } from '../../../functions/agents/approval-check.ts';
+import { approvalKeys, keyOf, stateOf, type WaitingItem } from '../../../functions/agents/records.ts';
+import { isWaiting, maxWaiting, requestApproval } from '../../../functions/agents/waiting-agents.ts';
+import { type AgentItem, type AgentKeyItem, isBlocked, isRevoked, type Presented } from '../../../functions/core/activity/agent.ts';
+import { operator } from '../../../functions/core/admin/admin.ts';
+import { openAgentBinder } from '../../../functions/core/pat/bind-agent.ts';
+import { type Key, keys } from '../../../functions/core/table/keys.ts';
+import type { Item, Table } from '../../../functions/core/table/table.ts';
+import { bindAgent, recordsOf } from '../../support/bind-agent.ts';
+import type { Caller, End, Scenario } from '../explore.ts';
+import { type Stop, stoppedWith } from '../handler-scenarios.ts';
+import type { MemoryTable } from '../memory-table.ts';
+import { alike, answerOf, codesOf, firstOf, requireCodes, valuesOf } from '../outcomes.ts';
+import { requireWholeLog } from '../registry-scenarios.ts';
 
 const presented = (thumbprint = 'key', agentId = 'agent'): Presented => ({ agentId, thumbprint, nowMs: Date.now() });
 
@@ -133,6 +132,11 @@ const besideOther = (name: string, promise: string, hasProof: boolean, act: Act,
 
 const issueOther: Act = (table) => issue(table, { agentId: 'other' });
 const blockOther: Act = async (table) => (await openAgents(table).block(operator, { agentId: 'other' }, 'why')).block;
+
+const stops: Stop[] = [
+  ['a revocation', 'after a revocation was read', 2, 'get AGENT#', (table) => openAgents(table).revoke(operator, { agentId: 'agent' }), 1],
+  ['a block', 'after a block was read', 1, 'get AGENT#', (table) => openAgents(table).block(operator, { agentId: 'agent' }, 'why'), 1],
+];
 
 export const agentScenarios: Scenario[] = [
   among('block beside issue with a proof', 'I1: a block never expires', {
@@ -370,49 +374,51 @@ export const agentScenarios: Scenario[] = [
       assert.equal(item?.thumbprint ?? item?.blocked_key, 'key', 'it is forgotten which key is blocked');
     },
   }),
+  // A PAT is issued, used, and its agent revoked and blocked.
   {
-    name: 'two runs of a feed',
-    promise: 'one run feeds a collection at a time',
+    name: 'revoke and block beside issue and use',
+    promise: 'I1: after a revocation or a block was answered, no PAT from before is accepted, and none is issued to a blocked agent',
     budget: { faults: 1, crashes: 1 },
-    prepare: async () => {
-      let working = 0;
+    prepare: async (table) => {
+      const first = await bindAgent(table, 'agent', 'key');
+      const gen = first?.generation ?? '';
+      const standing = async ({ table: own }: Caller) => recordsOf(own, 'agent', 'key');
       return {
-        callers: alike(2, async ({ table, act }) => {
-          const run = await openFeedState(table, 'collection').begin();
-          if (!run) return 'busy';
-          assert.equal(++working, 1, 'two runs are at work');
-          await act('collection', () => {});
-          working--;
-          await run.end();
-          return 'ran';
-        }),
-        check: ({ outcomes }) => void codesOf(outcomes),
-      };
-    },
-  },
-  {
-    name: 'a run of a feed that took too long',
-    promise: 'what a later run has achieved stands',
-    budget: { faults: 1 },
-    prepare: async (before) => {
-      await openFeedState(before, 'collection').begin();
-      return {
-        callers: alike(2, async ({ table }, at) => {
-          const startMs = Date.now() + (at + 1) * 400_000;
-          const begun = await openFeedState(table, 'collection', () => startMs).begin();
-          await begun?.save({ seen: { seq: startMs, digest: null } });
-          return begun?.number;
-        }),
-        check: async ({ outcomes, table }) => {
-          for (const error of errorsOf(outcomes)) if (!/a later run has taken over/.test(String(error))) codeOf(error);
-          const item = await table.get<{ run_number: number; progress?: FeedProgress }>(feedKey('collection'));
-          const numbers = valuesOf(outcomes) as (number | undefined)[];
-          const at = outcomes.findIndex((outcome) => answerOf(outcome) === Math.max(...numbers.map((one) => one ?? 0)));
-          const isLatest = answerOf(outcomes[at]) === item?.run_number;
-          if (at >= 0 && isLatest && answerOf(outcomes[at]))
-            assert.equal(item?.progress?.seen.seq, Date.now() + (at + 1) * 400_000, 'an earlier run has overwritten a later one');
+        callers: [
+          async (caller) => {
+            await openAgents(caller.table).revoke(operator, { agentId: 'agent' });
+            assert.ok(isRevoked((await standing(caller)).agent, { gen }), 'a PAT was accepted after its revocation');
+            return 'revoked';
+          },
+          async (caller) => {
+            const agent = await openAgents(caller.table).block(operator, { agentId: 'agent' }, 'why');
+            assert.ok(agent.block !== undefined);
+            assert.ok(isBlocked(await standing(caller)), 'a PAT was accepted after the block');
+            return 'blocked';
+          },
+          async (caller) => {
+            const binder = openAgentBinder(caller.table);
+            const seen = await binder.read({ agentId: 'agent', thumbprint: 'key', nowMs: Date.now(), hasProof: false });
+            if (isBlocked(seen.records)) return 'blocked';
+            const bound = await binder.bind(seen);
+            return bound === undefined ? 'refused' : 'issued';
+          },
+        ],
+        check: async ({ outcomes, table: end, log }) => {
+          codesOf(outcomes);
+          const [revoked, blocked, issued] = outcomes;
+          const last = await recordsOf(end, 'agent', 'key');
+          if (answerOf(revoked)) assert.ok(isRevoked(last.agent, { gen }));
+          if (!answerOf(blocked)) return;
+          assert.ok(isBlocked(last));
+          assert.ok(isBlocked(await recordsOf(end, 'another', 'key')), 'the key of a blocked agent goes by under another name');
+          const blockedAt = log.findIndex(({ caller, label }) => caller === 1 && label.startsWith('transact'));
+          const boundAt = log.findLastIndex(({ caller, label }) => caller === 2 && /^(update AGENT#|transact)/.test(label));
+          const isIssued = answerOf(issued) === 'issued';
+          if (isIssued) assert.ok(boundAt < blockedAt, 'a PAT was issued to a blocked agent');
         },
       };
     },
   },
+  ...stops.map(stoppedWith),
 ];
