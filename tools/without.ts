@@ -26,7 +26,7 @@ const sockets = [
 const kept = ['client', 'docs', 'samples'];
 
 /** Tests of what describes the whole product: the documentation, and the catalogue of scenarios. */
-const ofPages = /^test\/(docs|operations|world\/catalogue)\.test\.ts$/;
+const ofPages = /\btest\/(docs|operations|world\/catalogue)\.test\.ts$/;
 
 /** A file of tests that reads what lies in the project, instead of importing it. */
 const readsTree = /globSync|readdirSync|import\(`|openapi\.json/;
