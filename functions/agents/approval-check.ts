@@ -1,9 +1,8 @@
 import type { AgentItem } from '../core/activity/agent.ts';
 import type { IssueCheck } from '../core/pat/bind-agent.ts';
 import { ApiError } from '../core/runtime/api-error.ts';
-import { readEnvironment } from '../core/runtime/environment.ts';
 import type { Table } from '../core/table/table.ts';
-import { approvalKeys, type WaitingItem } from './records.ts';
+import { approvalKeys, readAgentEnvironment, type WaitingItem } from './records.ts';
 import { isWaiting, type QueueItem, removeWaiting, requestApproval } from './waiting-agents.ts';
 
 /** Whether the agent needs no further approval: an earlier PAT or an admin has bound the id to its key, and no domain had to vouch for it. */
@@ -34,7 +33,7 @@ export const openApprovalCheck = (table: Table, isRequired: boolean): IssueCheck
 });
 
 export const approvalCheckFromEnvironment = (table: Table): IssueCheck =>
-  openApprovalCheck(table, readEnvironment([], ['agents']).agents === 'approved');
+  openApprovalCheck(table, readAgentEnvironment([], ['agents']).agents === 'approved');
 
 const approvalPending = (agent: AgentItem | undefined) =>
   new ApiError(

@@ -1,5 +1,6 @@
 import type { AgentState } from '../../schemas/agents/agents.ts';
 import type { AgentItem } from '../core/activity/agent.ts';
+import { readerOf } from '../core/runtime/environment.ts';
 import { type Key, keys } from '../core/table/keys.ts';
 import type { Item } from '../core/table/table.ts';
 
@@ -43,3 +44,11 @@ export function stateOf(agent: AgentItem | undefined): AgentState | undefined {
   if (agent?.block !== undefined) return 'blocked';
   return agent?.generation !== undefined ? 'active' : undefined;
 }
+
+/** The environment variables of agents' administration. */
+export const agentVariables = {
+  /** `approved`: an admin approves each agent before its first PAT */
+  agents: 'AGENTS',
+} as const;
+
+export const readAgentEnvironment = readerOf(agentVariables);

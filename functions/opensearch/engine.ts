@@ -5,10 +5,10 @@ import type { AwsAccess } from '../core/aws/aws-client.ts';
 import { openSignedRequests } from '../core/aws/signed-request.ts';
 import type { IntentRecord } from '../core/registry/records.ts';
 import { unavailable } from '../core/runtime/api-error.ts';
-import { readEnvironment } from '../core/runtime/environment.ts';
 import { bounded } from '../core/runtime/invocation.ts';
 import type { Hit, SearchEngine, SearchResult } from '../core/search/search-engine.ts';
 import { type Entry, indexDefinition, indexName, toBulkBodies } from './index-documents.ts';
+import { readCollectionEnvironment } from './records.ts';
 import { toSearchRequest } from './search-request.ts';
 
 const searchTimeoutMs = 2_500;
@@ -127,7 +127,7 @@ export type OpenSearchEngine = ReturnType<typeof openOpenSearchEngine>;
 
 /** @returns undefined if the deployment has no collection */
 export function openSearchFromEnvironment(): SearchEngine | undefined {
-  const { searchCollection: endpoint } = readEnvironment([], ['searchCollection']);
+  const { searchCollection: endpoint } = readCollectionEnvironment([], ['searchCollection']);
   return endpoint === undefined ? undefined : openOpenSearchEngine({ endpoint });
 }
 

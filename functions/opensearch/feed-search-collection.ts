@@ -1,11 +1,11 @@
 import { serveSchedule } from '../core/http/serve.ts';
 import { openRegistry } from '../core/registry/registry.ts';
-import { readEnvironment } from '../core/runtime/environment.ts';
 import { log } from '../core/runtime/log.ts';
 import { tableFromEnvironment } from '../core/table/table.ts';
 import { openOpenSearchEngine } from './engine.ts';
 import { type FeedParts, openFeed } from './feed.ts';
 import { openFeedState } from './feed-state.ts';
+import { readCollectionEnvironment } from './records.ts';
 
 /** Runs every minute: fills the search collection, over several runs if needed, then writes changes to it. */
 export function createAction(parts: FeedParts): () => Promise<void> {
@@ -28,7 +28,7 @@ function open(collection: string): () => Promise<void> {
   });
 }
 
-const { searchCollection } = readEnvironment([], ['searchCollection']);
+const { searchCollection } = readCollectionEnvironment([], ['searchCollection']);
 
 export const handler = serveSchedule(
   searchCollection === undefined

@@ -1,6 +1,8 @@
-import { variables } from '../../functions/core/runtime/environment.ts';
+import { agentVariables } from '../../functions/agents/records.ts';
 import type { FeatureStack } from '../feature-resources.ts';
 
 export const agentsStack = {
-  create: (_, { settings }) => ({ environment: ({ kms }) => ({ ...(kms?.includes('sign') && { [variables.agents]: settings.agents }) }) }),
+  create: (_, { settings }) => ({
+    environment: ({ kms }) => ({ ...(kms?.includes('sign') && { [agentVariables.agents]: settings.agents }) }),
+  }),
 } satisfies FeatureStack;

@@ -1,5 +1,5 @@
 import { Stack } from 'aws-cdk-lib';
-import { variables } from '../../functions/core/runtime/environment.ts';
+import { approvalVariables } from '../../functions/approvals/environment.ts';
 import type { FeatureStack } from '../feature-resources.ts';
 import { permit } from '../permission.ts';
 
@@ -9,7 +9,7 @@ export const approvalsStack = {
     const { account, partition, region } = Stack.of(scope);
     return {
       arns: { 'event bus': [`arn:${partition}:events:${region}:${account}:event-bus/default`] },
-      environment: ({ announces }) => ({ ...(announces && { [variables.approvalSeconds]: String(settings.approvalSeconds) }) }),
+      environment: ({ announces }) => ({ ...(announces && { [approvalVariables.approvalSeconds]: String(settings.approvalSeconds) }) }),
     };
   },
 } satisfies FeatureStack;

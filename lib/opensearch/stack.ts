@@ -1,4 +1,4 @@
-import { variables } from '../../functions/core/runtime/environment.ts';
+import { collectionVariables } from '../../functions/opensearch/records.ts';
 import type { FeatureStack } from '../feature-resources.ts';
 import { permit } from '../permission.ts';
 import { SearchCollection } from './search-collection.ts';
@@ -13,7 +13,7 @@ export const opensearchStack = {
     const made = new SearchCollection(scope, 'SearchCollection', settings);
     return {
       arns: { 'search collection': [made.arn] },
-      environment: ({ collection }) => ({ ...(collection && { [variables.searchCollection]: made.endpoint }) }),
+      environment: ({ collection }) => ({ ...(collection && { [collectionVariables.searchCollection]: made.endpoint }) }),
       admit({ collection }, role) {
         if (collection) made.allow(collection, role);
       },

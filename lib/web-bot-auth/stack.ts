@@ -1,6 +1,6 @@
 import { RemovalPolicy } from 'aws-cdk-lib';
 import { KeySpec, KeyUsage } from 'aws-cdk-lib/aws-kms';
-import { variables } from '../../functions/core/runtime/environment.ts';
+import { signatureVariables } from '../../functions/web-bot-auth/environment.ts';
 import type { FeatureStack } from '../feature-resources.ts';
 import { permit } from '../permission.ts';
 import { createKey } from '../signing-keys.ts';
@@ -22,7 +22,7 @@ export const webBotAuthStack = {
     });
     return {
       arns: { 'call key': [key.keyArn] },
-      environment: ({ callKey }) => ({ ...(callKey && { [variables.callKey]: key.keyArn }) }),
+      environment: ({ callKey }) => ({ ...(callKey && { [signatureVariables.callKey]: key.keyArn }) }),
       keys: { callKey: { key, isUser: ({ callKey }) => callKey === true, action: 'kms:GenerateMac' } },
       data: [key],
     };

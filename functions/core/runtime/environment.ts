@@ -18,8 +18,6 @@ export const variables = {
   allowedOrigins: 'ALLOWED_ORIGINS',
   /** KMS key ids or ARNs separated by commas; the first signs, all verify */
   signingKeys: 'SIGNING_KEY_IDS',
-  /** KMS key id or ARN of the key from which the keys that sign calls are derived */
-  callKey: 'CALL_KEY_ID',
   /** reserved concurrency of this function, if it has one; of all functions together, for the guard of deployments */
   reservedConcurrency: 'RESERVED_CONCURRENCY',
   /** lifetime of a PAT, in seconds */
@@ -34,14 +32,10 @@ export const variables = {
   searchFunction: 'SEARCH_FUNCTION',
   /** name of the function that makes deferred calls */
   deferredFunction: 'DEFERRED_FUNCTION',
-  /** how long a call may wait for approval, in seconds */
-  approvalSeconds: 'APPROVAL_SECONDS',
   /** `true`: a signed policy must carry iat, exp, aud and jti */
   requireFreshSignature: 'REQUIRE_FRESH_SIGNATURE',
   /** `true`: issue and use of every PAT require a DPoP proof */
   requireProofOfPossession: 'REQUIRE_PROOF_OF_POSSESSION',
-  /** `approved`: an admin approves each agent before its first PAT */
-  agents: 'AGENTS',
   /** `shared`: several keys may use one agent_id */
   agentIds: 'AGENT_IDS',
   /** id of the Cognito user pool that issues admin tokens */
@@ -78,8 +72,6 @@ export const variables = {
   snapshotFunction: 'SNAPSHOT_FUNCTION',
   /** bucket of search index snapshots */
   snapshotBucket: 'SNAPSHOT_BUCKET',
-  /** endpoint of the OpenSearch Serverless collection that searches go to, if the deployment has one */
-  searchCollection: 'SEARCH_COLLECTION',
 } as const;
 
 export type Variable = keyof typeof variables;
