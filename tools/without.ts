@@ -63,7 +63,7 @@ function testsOf(feature: string): string[] {
 
 /** The socket without the imports from the feature's folders, and without the names that they import. */
 function unplug(socket: string, feature: string): string {
-  const imports = new RegExp(`^import (?:(?:type )?\\{([^}]*)\\} from )?'[^']*/${feature}/[^']*';\\n`, 'gm');
+  const imports = new RegExp(`^import (?:(?:type )?\\{([^}]*)\\} from )?'[^']*/${feature}(?:/[^']*|\\.tsx?)';\\n`, 'gm');
   const names = [...socket.matchAll(imports)].flatMap(([, all = '']) => all.split(',').map((name) => name.trim()));
   return names
     .filter((name) => name !== '')

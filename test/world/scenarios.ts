@@ -12,6 +12,7 @@ import { ApiError } from '../../functions/core/runtime/api-error.ts';
 import { newUlid } from '../../functions/core/runtime/ulid.ts';
 import { keys } from '../../functions/core/table/keys.ts';
 import { bindAgent } from '../support/bind-agent.ts';
+import { blockedApprovalScenarios } from './agents/approvals.ts';
 import { agentScenarios } from './agents/scenarios.ts';
 import { approvalScenarios } from './approvals/scenarios.ts';
 import type { Caller, Scenario } from './explore.ts';
@@ -316,6 +317,7 @@ export const scenarios: Scenario[] = [
   ...registryScenarios,
   ...handlerScenarios,
   ...approvalScenarios,
+  ...blockedApprovalScenarios,
   ...searchScenarios,
   ...signInScenarios,
 ];

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { openAgents } from '../../../functions/agents/agents.ts';
 import { openApprovals } from '../../../functions/approvals/approvals.ts';
 import type { BoundAgent } from '../../../functions/core/activity/agent.ts';
 import { operator } from '../../../functions/core/admin/admin.ts';
@@ -26,7 +25,7 @@ import { invoke } from '../../support/invoke.ts';
 import { intentOf, serviceNamed } from '../../support/records.ts';
 import type { Caller, Cast, End, Scenario } from '../explore.ts';
 import { type MemoryTable, openMemoryTable } from '../memory-table.ts';
-import { alike, answerOf, firstOf, lastOf, relayFails, requireCodes, times } from '../outcomes.ts';
+import { alike, answerOf, relayFails, requireCodes, times } from '../outcomes.ts';
 
 const uid = 'a.example:b:v1';
 const baseUrl = 'https://api.example/test';
@@ -114,7 +113,7 @@ interface Setting {
 }
 
 /** A call of an agent waits for approval, and something happens to it. */
-const waiting = (name: string, promise: string, { callers, budget, before, check }: Setting): Scenario => ({
+export const waiting = (name: string, promise: string, { callers, budget, before, check }: Setting): Scenario => ({
   name,
   promise,
   budget,
@@ -189,7 +188,7 @@ async function claimsOf(table: Pick<Table, 'get'>, agentId: string, thumbprint: 
   });
 }
 
-const approveAndWork: Setting['callers'][string] = async (caller, id, sent) => {
+export const approveAndWork: Setting['callers'][string] = async (caller, id, sent) => {
   const decision = await decide(caller.table, id, 'approve');
   await work(caller, id, sent);
   return decision;
@@ -290,17 +289,6 @@ export const approvalScenarios: Scenario[] = [
         sent.map(() => urlOf(1)),
         'an intent was called that nobody had been shown',
       ),
-  }),
-  waiting('waiting call approved beside a block', 'I1: no call after a block was read', {
-    callers: {
-      approve: approveAndWork,
-      block: async ({ table }) => (await openAgents(table).block(operator, { agentId: 'agent' }, 'why')) && 'blocked',
-    },
-    budget: { faults: 1, crashes: 1 },
-    check: (end, sent) => {
-      if (answerOf(end.outcomes[1]) === undefined || sent.length === 0) return;
-      assert.ok(lastOf(end, 0, 'get AGENT#') < firstOf(end, 1, 'transact'), 'a call was made for an agent who had been read as blocked');
-    },
   }),
   holding('waiting calls when one place is left', 'at most 20 calls of a holder wait', 19, {
     callers: (claims) => alike(3, (caller, at) => askedBy(caller, claims, `new-${at}`)),
