@@ -5,15 +5,11 @@ import type { settingsObject } from '../../lib/settings/options.ts';
 import type { GateSettings } from '../../lib/settings/props.ts';
 import { renderProps } from '../../lib/settings/render-props.ts';
 import { describeChanges, describeDecisions, describeUnknown, parseSettings, readSettings, warnOfRates } from '../../lib/settings.ts';
-import { mistakes } from '../support/settings.ts';
+import { mistakes, refusing } from '../support/settings.ts';
 
 const vpc = { vpcId: 'vpc-0123456789abcdef0', subnetIds: ['subnet-0123456789abcdef0'] };
 
 const keyArn = 'arn:aws:kms:eu-west-1:123456789012:key/mrk-1';
-
-/** Values of a setting, or of its first element, that are refused with the same message. */
-const refusing = (place: string, problem: string, ...values: string[][]): [Record<string, unknown>, string][] =>
-  values.flat().map((value) => [{ [place.replace('.0', '')]: place.endsWith('.0') ? [value] : value }, `${place}: ${problem}`]);
 
 describe('parseSettings', () => {
   test.each([
@@ -143,22 +139,6 @@ describe('parseSettings', () => {
       { domainName: 'a.example.com', hostedZoneId: 'Z1', hostedZoneName: 'example.com', publicBaseUrl: 'https://b.example.com' },
       'publicBaseUrl: must be left out if domainName is given',
     ],
-    ...[{}, { publicBaseUrl: 'https://a.example/live' }, { publicBaseUrl: 'http://a.example' }].map(
-      (address): [Record<string, unknown>, string] => [
-        { signIn: true, ...address },
-        'signIn: needs domainName, or a publicBaseUrl with https and without a path, because clients look up the sign-in metadata at the root of the host',
-      ],
-    ),
-    [{ adminSignIn: true }, 'adminSignIn: needs domainName or publicBaseUrl, to which the user pool redirects admins'],
-    [
-      { signIn: true, publicBaseUrl: 'https://a.example', requireProofOfPossession: true },
-      'signIn: cannot be combined with requireProofOfPossession, because people who sign in have no key',
-    ],
-    ...refusing('signInRedirectUris.0', 'must be an https address, or http on 127.0.0.1, [::1] or localhost', [
-      'http://host.example/callback',
-      'https://host.example/callback#x',
-      'host:callback',
-    ]),
     [{ patLifetime: 1 }, 'patLifetime: is not a setting'],
     [{ adopt: {} }, 'adopt: must name the resources to adopt, or be left out'],
     [{ adopt: '{"userPoolId":"eu-west-1_Abc123","pool":"x"}' }, 'adopt.pool: is not a setting'],
@@ -258,7 +238,10 @@ test.each<[given: Record<string, unknown>, warnings: string[]]>([
   [{ requestsPerSecond: 3_000 }, []],
   [{ requestsPerSecond: 3_001 }, [warning('requestsPerSecond', 3_001, lambda, writes)]],
   [{ requestsPerSecond: 10_000 }, [warning('requestsPerSecond', 10_000, lambda, writes)]],
-  [{ throttling: { mcp: { requestsPerSecond: 4_000, burst: 100 } } }, [warning('throttling.mcp.requestsPerSecond', 4_000, lambda, writes)]],
+  [
+    { throttling: { 'execute-intent': { requestsPerSecond: 4_000, burst: 100 } } },
+    [warning('throttling.execute-intent.requestsPerSecond', 4_000, lambda, writes)],
+  ],
   // a rate of a method that executes nothing
   [{ throttling: { 'search-intents': { requestsPerSecond: 9_000, burst: 100 } } }, []],
 ])('synthesis warns of rates above the ceilings for %j', (given, warnings) => {
@@ -282,8 +265,8 @@ describe('the properties of the construct', () => {
   test('are accepted as settings', () => {
     const given: GateSettings = {
       patLifeSeconds: 900,
-      throttling: { mcp: { requestsPerSecond: 1, burst: 2 } },
-      reservedConcurrency: { mcp: 9 },
+      throttling: { 'execute-intent': { requestsPerSecond: 1, burst: 2 } },
+      reservedConcurrency: { 'execute-intent': 9 },
     };
     const accepted: z.input<typeof settingsObject> = given;
     expect(parseSettings(accepted)).toMatchObject(given);
@@ -295,7 +278,10 @@ describe('the properties of the construct', () => {
       'privateOrigins?: string[]',
       'Origins of private APIs, such as https://orders.internal:8443: the only ones that may resolve to private addresses; needs `vpc`.',
     ],
-    ["agents?: 'open' | 'approved'", '`approved`: an admin must approve an agent before its first PAT. Default: `open`.'],
+    [
+      "agentIds?: 'bound' | 'shared'",
+      '`bound`: an agent id belongs to the first key that presents it; `shared`: other keys may use it too. Default: `bound`.',
+    ],
     ['alarmEmail?: string', 'E-mail address that alarms are sent to.'],
     ['domainName?: string', 'Domain name of the API, for which a certificate and DNS record are created; needs `hostedZone`.'],
   ])('describe %s with its unit, range and default', (property, comment) => {

@@ -13,3 +13,7 @@ export function mistakes(given: Record<string, unknown>, read = parseSettings): 
   }
   return [];
 }
+
+/** Values of a setting, or of its first element, that are refused with the same message. */
+export const refusing = (place: string, problem: string, ...values: string[][]): [Record<string, unknown>, string][] =>
+  values.flat().map((value) => [{ [place.replace('.0', '')]: place.endsWith('.0') ? [value] : value }, `${place}: ${problem}`]);

@@ -17,7 +17,7 @@ let plan: ImportPlan;
 beforeAll(async () => {
   upstream = await startUpstream((_, response) => response.writeHead(204).end());
   relay = openLocalRelay();
-  const text = readFileSync(new URL('documents/every-kind.yaml', import.meta.url), 'utf8');
+  const text = readFileSync(new URL('described/every-kind.yaml', import.meta.url), 'utf8');
   const document = readDocument(text.replace('BASE', `http://127.0.0.1:${upstream.port}`));
   const rules = { ports: [443], allowLoopback: true, ownHosts: [] };
   plan = planImport(document, { rules, registryUrl: 'https://gate.example', namespace: 'every.example' });

@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { DocumentError, readDocument } from '../../../registry/import/document.ts';
 import { document, json, operation, plan, planBody, planOperation, query, text } from './planning.ts';
 
-const read = (file: string) => readDocument(readFileSync(new URL(`documents/${file}`, import.meta.url), 'utf8'));
+const read = (file: string) => readDocument(readFileSync(new URL(`described/${file}`, import.meta.url), 'utf8'));
 
 /** Omits the registry's explanation of patterns from the comparison. */
 const shorten = (value: unknown): unknown => JSON.parse(JSON.stringify(value).replace(/(RE2 can match in linear time)[^"]*/g, '$1'));
