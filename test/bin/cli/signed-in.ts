@@ -7,7 +7,7 @@ import { startApi } from '../../e2e/api.ts';
 import { makeFolder } from '../../support/folder.ts';
 import { openSignedIn } from './command-line.ts';
 
-export const documents = fileURLToPath(new URL('../../registry/import/documents/', import.meta.url));
+export const documents = fileURLToPath(new URL('../../registry/import/described/', import.meta.url));
 
 /** A stack with the sample services, and a command line that is signed in to it, for the tests of one file. */
 export async function startSignedIn(environment?: Record<string, string>) {
