@@ -4,7 +4,7 @@ import type { JsonSchema } from '../../schemas/openapi.ts';
 import type { Needs } from './needs.ts';
 
 /** A metric of the lines that a function logs. */
-interface LogMetric {
+export interface LogMetric {
   metric: string;
   /** of CloudWatch Logs: which lines */
   pattern: string;

@@ -19,7 +19,7 @@ const permissions = {
 };
 
 /** Members of the gate, absent if `receipts` is `off`. */
-interface Members {
+export interface Members {
   /** keys and bucket of the log of receipts */
   readonly receipts: ReceiptResources;
 }
