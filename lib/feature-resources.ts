@@ -16,12 +16,12 @@ export interface FeatureContext {
   admins: Admins;
 }
 
-/** What a feature does in the synthesis. */
-export interface FeatureStack {
+/** What a feature does in the synthesis; `Members`: what it adds to the gate as a construct. */
+export interface FeatureStack<Members extends object = object> {
   /** The permissions of a function with these needs. */
   permissions?(needs: Needs): Permission[];
   /** Creates its resources; undefined if the settings exclude them. */
-  create?(scope: Construct, context: FeatureContext): FeatureResources | undefined;
+  create?(scope: Construct, context: FeatureContext): FeatureResources<Members> | undefined;
   /** Prepares the files beside the bundle of a function with these needs. */
   files?(context: FileContext): (needs: Needs) => Files;
 }
@@ -34,7 +34,7 @@ export interface FeatureKey {
   action?: string;
 }
 
-export interface FeatureResources {
+export interface FeatureResources<Members extends object = object> {
   /** by {@link Permission.on} */
   arns?: Readonly<Record<string, string[]>>;
   /** the environment variables of a function with these needs */
@@ -44,7 +44,7 @@ export interface FeatureResources {
   /** lets a function use its resources beyond the permissions of the function's role */
   admit?(needs: Needs, role: IRole): void;
   /** members of the gate as a construct */
-  members?: object;
+  members?: Members;
   /** created only once the deployment has been approved */
   data?: readonly IConstruct[];
   /** reasons for wildcards in {@link arns} */

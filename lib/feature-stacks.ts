@@ -20,9 +20,9 @@ const stacks = [
   receiptStack,
 ] as const satisfies readonly FeatureStack[];
 
-type MembersOf<Stack> = Stack extends { create: (...context: never) => infer Made } ? Extract<Made, { members: object }> : never;
+type MembersOf<Stack> = Stack extends FeatureStack<infer Members> ? Members : never;
 
 /** What features add to the gate as a construct. */
-export type FeatureMembers = Partial<Merged<MembersOf<(typeof stacks)[number]>['members']>>;
+export type FeatureMembers = Partial<Merged<MembersOf<(typeof stacks)[number]>>>;
 
 export const featureStacks: readonly FeatureStack[] = stacks;

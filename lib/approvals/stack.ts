@@ -3,7 +3,7 @@ import { approvalVariables } from '../../functions/approvals/environment.ts';
 import type { FeatureStack } from '../feature-resources.ts';
 import { permit } from '../permission.ts';
 
-export const approvalsStack = {
+export const approvalsStack: FeatureStack = {
   permissions: ({ announces }) => (announces ? [permit('events:PutEvents', 'event bus', 'announces calls that wait for approval')] : []),
   create(scope, { settings }) {
     const { account, partition, region } = Stack.of(scope);
@@ -12,4 +12,4 @@ export const approvalsStack = {
       environment: ({ announces }) => ({ ...(announces && { [approvalVariables.approvalSeconds]: String(settings.approvalSeconds) }) }),
     };
   },
-} satisfies FeatureStack;
+};

@@ -4,7 +4,7 @@ import type { FeatureStack } from '../feature-resources.ts';
 import { toOpenApi } from './document.ts';
 import { policyFileSchema } from './policy-schema.ts';
 
-export const documentsStack = {
+export const documentsStack: FeatureStack = {
   /** With the setting `adminSignIn`, adds the app client of the console. Its tokens are admin tokens, which the console keeps in memory. */
   create(_, { settings, admins }) {
     const client = settings.adminSignIn
@@ -28,4 +28,4 @@ export const documentsStack = {
     };
     return ({ documents = '' }) => prepared[documents] ?? {};
   },
-} satisfies FeatureStack;
+};

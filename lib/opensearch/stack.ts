@@ -6,7 +6,7 @@ import { SearchCollection } from './search-collection.ts';
 /** The collection's data access policy limits the operations. */
 const uses = { read: 'searches', write: 'updates the search index' };
 
-export const opensearchStack = {
+export const opensearchStack: FeatureStack = {
   permissions: ({ collection }) => (collection ? [permit('aoss:APIAccessAll', 'search collection', uses[collection])] : []),
   create(scope, { settings }) {
     if (settings.search !== 'opensearch') return undefined;
@@ -19,4 +19,4 @@ export const opensearchStack = {
       },
     };
   },
-} satisfies FeatureStack;
+};

@@ -24,7 +24,7 @@ export interface Members {
   readonly receipts: ReceiptResources;
 }
 
-export const receiptStack = {
+export const receiptStack: FeatureStack<Members> = {
   permissions: ({ receipts }) => (receipts ? permissions[receipts] : []),
   create(scope, { settings, gateName, dataKey }) {
     if (settings.receipts === 'off') return undefined;
@@ -50,9 +50,9 @@ export const receiptStack = {
         receiptKey: { key: receiptKey, isUser: (needs) => needs.receipts === 'give' },
         logKey: { key: logKey, isUser: (needs) => needs.receipts === 'log' },
       },
-      members: { receipts } as Members,
+      members: { receipts },
       data: [receiptKey, logKey],
       wildcards: { [wildcardIn(bucket, '*')]: 'The bucket contains only the log.' },
     };
   },
-} satisfies FeatureStack;
+};

@@ -4,7 +4,7 @@ import type { FeatureStack } from '../feature-resources.ts';
 
 const short = Duration.minutes(5);
 
-export const signInStack = {
+export const signInStack: FeatureStack = {
   /** Adds the app client with which the gate signs people in. Its tokens never leave the gate and are not admin tokens. */
   create(_, { settings, admins }) {
     if (!settings.signIn) return undefined;
@@ -23,4 +23,4 @@ export const signInStack = {
       }),
     };
   },
-} satisfies FeatureStack;
+};

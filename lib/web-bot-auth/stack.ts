@@ -5,7 +5,7 @@ import type { FeatureStack } from '../feature-resources.ts';
 import { permit } from '../permission.ts';
 import { createKey } from '../signing-keys.ts';
 
-export const webBotAuthStack = {
+export const webBotAuthStack: FeatureStack = {
   permissions: ({ callKey }) => (callKey ? [permit('kms:GenerateMac', 'call key', 'derives the keys that sign calls')] : []),
   /**
    * Creates the key from which the keys that sign calls are derived; those rotate automatically. Renaming it replaces them all. Nothing depends on it for
@@ -27,4 +27,4 @@ export const webBotAuthStack = {
       data: [key],
     };
   },
-} satisfies FeatureStack;
+};

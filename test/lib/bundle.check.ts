@@ -83,8 +83,9 @@ describe.each(rows)('the bundle of $name', ({ name, needs }) => {
   });
 });
 
+const deployed = makeFolder();
+
 test('only bundles of the local stack have source maps', () => {
-  const deployed = makeFolder();
   bundleFunctions(['get-jwks'], deployed);
   expect(readdirSync(join(deployed, 'get-jwks'))).toEqual(['index.cjs']);
   expect(readFileSync(join(deployed, 'get-jwks', 'index.cjs'), 'utf8')).not.toContain('sourceMappingURL');
