@@ -95,7 +95,7 @@ export function openAgentBinder(table: Table, checks: readonly IssueCheck[] = []
     const { expires_at, listed_until } = lifeFrom(nowMs);
     const issued = { last_issue: nowMs, expires_at, ...(hasProof && { proof: true as const }), ...(domain !== undefined && { domain }) };
     const withoutDomain = domain === undefined ? ['domain'] : [];
-    const isListed = agent?.thumbprint !== undefined && (agent.listed_until ?? 0) >= expires_at;
+    const isListed = agent?.thumbprint === thumbprint && (agent.listed_until ?? 0) >= expires_at;
     if (isListed && !(hasProof && lacksProof(key, nowMs))) {
       const renewed = await table.update<BoundAgent>(keys.agent(agentId), {
         set: issued,
