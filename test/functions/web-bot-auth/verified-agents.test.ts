@@ -6,11 +6,7 @@ import { calculateJwkThumbprint, decodeJwt } from 'jose';
 import { type Agreement, type ConnectOptions, connect, openMemoryKeyStore } from '../../../client/connect.ts';
 import { openAgents } from '../../../functions/agents/agents.ts';
 import { openApprovalCheck } from '../../../functions/agents/approval-check.ts';
-import { createAction as approveDomain } from '../../../functions/agents/approve-agent-domain.ts';
 import { openApprovedDomains } from '../../../functions/agents/approved-domains.ts';
-import { createAction as listDomains } from '../../../functions/agents/list-agent-domains.ts';
-import { createAction as removeDomain } from '../../../functions/agents/remove-agent-domain.ts';
-import type { AdminAction } from '../../../functions/core/admin/for-admins.ts';
 import type { Action } from '../../../functions/core/http/serve.ts';
 import { openBoundReads } from '../../../functions/core/pat/document-reads.ts';
 import { openPatVerifier } from '../../../functions/core/pat/verify.ts';
@@ -25,7 +21,7 @@ import { toAgent } from '../../../schemas/agents/agents.ts';
 import { serviceOver } from '../../client/service.ts';
 import { makeCertificate } from '../../support/certificate.ts';
 import { type Agent, baseUrl, execute, newAgent, requestPat, startGate } from '../../support/gate.ts';
-import { byAdmin, type Call, invoke, refusalOf, someAdmin } from '../../support/invoke.ts';
+import { type Call, invoke, refusalOf, someAdmin } from '../../support/invoke.ts';
 import { intentOf, serviceNamed } from '../../support/records.ts';
 import { refusals } from '../../support/registry.ts';
 import { startUpstream } from '../../support/upstream.ts';
@@ -242,20 +238,6 @@ test('while strangers name directories that never answer, others get PATs, and f
   expect(opened).toBe(4);
   expect((await requestPat(issues[0], agent, policy, { agent_directory })).status).toBe(200);
   await new Promise((resolve) => silent.close(resolve));
-});
-
-test('admins approve, list and withdraw domains', async () => {
-  const send = async (action: AdminAction, method: 'GET' | 'PUT' | 'DELETE', domain = '') => {
-    const { status, body } = await invoke(byAdmin(action), `${method} /api/agent-domains/{domain}`, { path: { domain } });
-    return [status, body?.domains ?? body?.domain ?? body?.error.code];
-  };
-  expect(await send(approveDomain({ domains }), 'PUT', 'a.example:8443')).toEqual([200, 'a.example:8443']);
-  expect(await send(listDomains({ domains }), 'GET')).toEqual([200, [{ domain: 'a.example:8443', approved_at: expect.any(String) }]]);
-  for (const name of ['A.example', 'a', 'https://a.example', 'a.example/b', '*.example', '']) {
-    expect([name, await send(approveDomain({ domains }), 'PUT', name)]).toEqual([name, [400, 'INVALID_PARAMETER']]);
-  }
-  expect(await send(removeDomain({ domains }), 'DELETE', 'a.example:8443')).toEqual([204, undefined]);
-  expect(await send(removeDomain({ domains }), 'DELETE', 'a.example:8443')).toEqual([404, 'NOT_FOUND']);
 });
 
 test.each(['127.0.0.1', '169.254.169.254', 'fd00::1'])('a directory at the private address %s is not read', async (address) => {
