@@ -1,4 +1,5 @@
 import { executionRequest } from '../schemas/execution.ts';
+import type { PatClaims } from '../schemas/pat.ts';
 import { openStart } from './core/aws/invoke-function.ts';
 import { answerAsBefore } from './core/execution/answer-as-before.ts';
 import type { Around } from './core/execution/around.ts';
@@ -10,10 +11,10 @@ import { type IdempotentCalls, openIdempotentCalls } from './core/execution/idem
 import { narrow } from './core/execution/narrow.ts';
 import { once } from './core/execution/once.ts';
 import { record } from './core/execution/record.ts';
-import { openResolver, type Resolved, type ResolverParts } from './core/execution/resolve.ts';
+import { type ExecutionRecords, openResolver, type Resolved, type ResolverParts } from './core/execution/resolve.ts';
 import { slowCallsFromEnvironment } from './core/execution/slow-calls.ts';
 import { type Action, serve } from './core/http/serve.ts';
-import { parseWithNulls } from './core/json/json.ts';
+import { type JsonObject, parseWithNulls } from './core/json/json.ts';
 import { openRateLimiter, type RateLimiter } from './core/limit/rate-limiter.ts';
 import { type Authenticate, authenticatorFromEnvironment } from './core/pat/authenticate.ts';
 import { policyFromEnvironment } from './core/policy/policy.ts';
@@ -35,11 +36,16 @@ export interface Deps extends ResolverParts, DeferralParts {
 /** `POST /api/intents/execute`; `docs/architecture.md` explains each step. */
 export const createAction = (deps: Deps): Action => {
   const { authenticate, calls, intents, limits, relay, around, now = Date.now } = deps;
-  const resolve = openResolver(deps);
+  const { read, resolve } = openResolver(deps);
   const { defer, requireNotVoid } = openDeferral(deps);
   return async (request) => {
     const [body, nowMs] = [request.json(), now()];
-    const execution = openExecution(request, await authenticate(request, nowMs), limits, nowMs);
+    let known: ExecutionRecords | undefined;
+    const readPointer = async (claims: PatClaims) => {
+      known = await read(claims, String((body as JsonObject | null)?.intent_uid));
+      return known.pointer;
+    };
+    const execution = openExecution(request, await authenticate(request, nowMs, readPointer), limits, nowMs);
     const make = (resolved: Resolved) => {
       const { call, guards } = resolved;
       const tryOnce = () => around(execution, call, () => attempt(relay, execution, resolved));
@@ -48,15 +54,14 @@ export const createAction = (deps: Deps): Action => {
     const run = async () => {
       const input = parseWithNulls(executionRequest, body);
       const asBefore = (refusal: unknown) => answerAsBefore({ calls, intents }, execution, input, refusal);
-      return requireNotVoid(execution, await resolve(execution, input).then(make, asBefore));
+      return requireNotVoid(execution, await resolve(execution, input, known).then(make, asBefore));
     };
     return record(execution, run());
   };
 };
 
-const findPolicy = policyFromEnvironment();
-
 const table = tableFromEnvironment();
+const findPolicy = policyFromEnvironment(table);
 
 export const action = createAction({
   authenticate: authenticatorFromEnvironment(table, findPolicy),
@@ -67,7 +72,7 @@ export const action = createAction({
   deferred: openDeferredCalls(table),
   start: openStart(),
   relay: relayFromEnvironment({ signers: signersFromEnvironment() }),
-  observers: observersFromEnvironment(),
+  observers: observersFromEnvironment(table),
   instead: insteadFromEnvironment(),
   around: aroundFromEnvironment(table),
 });

@@ -8,7 +8,7 @@ import { ok } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { type Authenticate, authenticatorFromEnvironment } from './core/pat/authenticate.ts';
 import { holderOf } from './core/pat/holder.ts';
-import { openPolicy } from './core/policy/policy.ts';
+import { policyFromEnvironment } from './core/policy/policy.ts';
 import { type LiveIntents, openLiveIntents } from './core/registry/live-intents.ts';
 import { ApiError } from './core/runtime/api-error.ts';
 import { readEnvironment } from './core/runtime/environment.ts';
@@ -61,7 +61,7 @@ const { protocol } = readEnvironment(['protocol']);
 const table = tableFromEnvironment();
 
 export const action = createAction({
-  authenticate: authenticatorFromEnvironment(table, openPolicy()),
+  authenticate: authenticatorFromEnvironment(table, policyFromEnvironment(table)),
   deferred: openDeferredCalls(table),
   intents: openLiveIntents(table),
   start: openStart(),

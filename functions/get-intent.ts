@@ -11,7 +11,7 @@ import { openCallerPolicy } from './core/pat/authenticate.ts';
 import { patVerifierFromEnvironment, type VerifyPat } from './core/pat/verify.ts';
 import { judgedIntent } from './core/policy/conditions.ts';
 import { describeTerms } from './core/policy/describe.ts';
-import { type FindPolicy, openPolicy } from './core/policy/policy.ts';
+import { type FindPolicy, policyFromEnvironment } from './core/policy/policy.ts';
 import { type LiveIntents, openLiveIntents } from './core/registry/live-intents.ts';
 import { noSuchIntent } from './core/registry/refusals.ts';
 import { withNearestFromEnvironment } from './core/search/nearest.ts';
@@ -50,9 +50,9 @@ export const createAction =
     return revalidated({ ...shown, terms }, recordTag(found.intent, rev, view, termsDigest));
   };
 
-const intents = openLiveIntents(tableFromEnvironment());
-
-const findPolicy = openPolicy();
+const table = tableFromEnvironment();
+const intents = openLiveIntents(table);
+const findPolicy = policyFromEnvironment(table);
 const verifyPat = patVerifierFromEnvironment();
 
 export const action = createAction({ intents, findPolicy, verifyPat });

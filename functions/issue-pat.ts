@@ -35,12 +35,12 @@ export const createAction = ({ findPolicy, refusals, usedJtis, proofs, settings,
     const nowMs = Date.now();
     const { agent_id: agentId, signed_policy, agent_public_key, agent_directory: directory } = parseWithNulls(patRequest, request.json());
     const { baseUrl } = request;
-    const policy = findPolicy(baseUrl);
+    const policy = await findPolicy(baseUrl);
     const key = readAgentKey(agent_public_key, (problem) => invalidParameter([{ path: '/agent_public_key', problem }]));
     const { thumbprint } = key;
     const { isFreshRequired, protocol } = settings;
     const signed = verifySignedPolicy(signed_policy, key, policy, { baseUrl, nowMs, agentId, isFreshRequired });
-    if (!signed.isCurrent) throw await refusals.rejectPolicy(signed.otherReference, policy, baseUrl);
+    if (!signed.isCurrent) throw await refusals.rejectPolicy(signed.otherReference, policy);
     const proof = await proofs.checkAtIssue(request, thumbprint, nowMs);
     const { pat, claims, headers } = await issue({
       request,
@@ -67,7 +67,7 @@ const { settings, ...parts } = issuerPartsFromEnvironment(table, issueChecksFrom
 export const handler = serve(
   createAction({
     ...parts,
-    findPolicy: policyFromEnvironment(),
+    findPolicy: policyFromEnvironment(table),
     refusals: openPolicyRefusals(openPolicyArchive(table)),
     usedJtis,
     proofs: openProofs(usedJtis, environment.requireProofOfPossession === 'true'),

@@ -27,9 +27,9 @@ const run = createRun({
   resolve: openResolver({
     intents: openLiveIntents(table),
     slowCalls: slowCallsFromEnvironment(table, { leaseSeconds: longestRunSeconds }),
-    observers: observersFromEnvironment(),
-  }),
-  findPolicy: policyFromEnvironment(),
+    observers: observersFromEnvironment(table),
+  }).resolve,
+  findPolicy: policyFromEnvironment(table),
   limits: openRateLimiter(table),
   relay: relayFromEnvironment({ signers: signersFromEnvironment(), maxDeadlineMs: longestCallSeconds * 1_000 }),
   around: aroundFromEnvironment(table),

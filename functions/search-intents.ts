@@ -7,7 +7,7 @@ import { openCallerPolicy } from './core/pat/authenticate.ts';
 import { patVerifierFromEnvironment, type VerifyPat } from './core/pat/verify.ts';
 import { isIntentSubject, judgedIntent } from './core/policy/conditions.ts';
 import { mayBeExecuted } from './core/policy/judge.ts';
-import { type FindPolicy, openPolicy } from './core/policy/policy.ts';
+import { type FindPolicy, policyFromEnvironment } from './core/policy/policy.ts';
 import { isPermitted, isProhibited } from './core/policy/scope.ts';
 import { openRegistry } from './core/registry/registry.ts';
 import { toBriefIntent, toCatalogueEntry } from './core/search/document.ts';
@@ -51,9 +51,10 @@ export const createAction =
     return revalidated({ intents, pagination }, undefined, pageLinks(request, pagination, after));
   };
 
-export const engine: SearchEngine =
-  searchEngineFromEnvironment() ?? openSqliteEngine(openRegistry(tableFromEnvironment()), snapshotsFromEnvironment());
+const table = tableFromEnvironment();
 
-export const action = createAction({ engine, findPolicy: openPolicy(), verifyPat: patVerifierFromEnvironment() });
+export const engine: SearchEngine = searchEngineFromEnvironment() ?? openSqliteEngine(openRegistry(table), snapshotsFromEnvironment());
+
+export const action = createAction({ engine, findPolicy: policyFromEnvironment(table), verifyPat: patVerifierFromEnvironment() });
 
 export const handler = serve(action);

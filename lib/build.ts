@@ -17,7 +17,5 @@ export interface FileContext {
   settings: Settings;
   /** text of the usage policy */
   policy: string;
-  /** texts of the policies of features, by the settings that name their files */
-  policies: Readonly<Record<string, string>>;
   build: Build;
 }

@@ -67,8 +67,6 @@ export interface Declaration {
   outputs?: Readonly<Record<string, readonly [path: string, description: string]>>;
   settings?: z.ZodRawShape;
   rules?: readonly SettingRule<string, AnySettings>[];
-  /** files with further policies: the setting that names each, and how it is called beside the functions that need it */
-  policies?: readonly { setting: string; file: string; isNeeded: (needs: Needs) => boolean }[];
   /** what is used up first at high rates of requests: noun phrases, which the warning joins with commas */
   rateCeilings?: (settings: AnySettings) => readonly string[];
   /** what a stack can adopt that a deleted one left, by members of the setting `adopt` */

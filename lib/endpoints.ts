@@ -88,6 +88,9 @@ const additionsTo = (name: string): readonly Addition[] => declarations.flatMap(
 const needsWithAdditions = ({ needs }: { needs: Needs }, name: string): Needs =>
   additionsTo(name).reduce((whole, { needs: more = {} }) => mergeNeeds(whole, more), needs);
 
+/** The policy in force is a record, unless none has been published. */
+const withPolicy = (needs: Needs): Needs => (needs.policy ? mergeNeeds({ table: { publishedPolicy: ['get'] } }, needs) : needs);
+
 /** A row with what features add to it. */
 function extend(row: EndpointRow, name: string): EndpointRow {
   const parts: readonly Addition[] = [row, ...additionsTo(name)];
@@ -118,7 +121,7 @@ function withNeedsOf(run: readonly { name: string; needs: Needs }[], own: Needs)
 
 /** @param needsOf - of endpoints, instead of those in their rows */
 function listEndpoints(needsOf: Readonly<Record<string, Needs>>): Endpoint[] {
-  const all = rows.map((row) => ({ ...row, needs: needsOf[row.name] ?? row.needs }));
+  const all = rows.map((row) => ({ ...row, needs: withPolicy(needsOf[row.name] ?? row.needs) }));
   return all
     .map((row) => ({
       success: row.method === 'DELETE' ? (204 as const) : (200 as const),
@@ -146,7 +149,7 @@ export const endpoints: readonly Endpoint[] = listEndpoints({});
 export const backgroundFunctions: readonly BackgroundFunction[] = [
   ...background,
   ...declarations.flatMap(({ background: own = [], onlyWith }) => own.map((row) => ({ ...row, ...(onlyWith && { onlyWith }) }))),
-].map((row) => ({ ...row, needs: needsWithAdditions(row, row.name) }));
+].map((row) => ({ ...row, needs: withPolicy(needsWithAdditions(row, row.name)) }));
 
 /** What features do in place of functions of the core. */
 export const alternatives = declarations.flatMap(({ alternative }) => alternative ?? []);

@@ -31,6 +31,7 @@ export function environmentOf(
       [variables.activityTable]: made.tables.activity.tableName,
     }),
     ...(needs.kms && { [variables.signingKeys]: made.signingKeys.map(({ keyArn }) => keyArn).join(',') }),
+    ...(needs.policy && settings.policySource === 'file' && { [variables.policySource]: 'file' }),
     ...(needs.policy && settings.billing && { [variables.billing]: JSON.stringify(settings.billing) }),
     // Not a property of the guard's resource: a change would run the guard, for which an account without free concurrency has no room.
     ...(needs.accountLimits && { [variables.reservedConcurrency]: String(totalReserved(settings.reservedConcurrency)) }),

@@ -6,7 +6,7 @@ import type { Construct } from 'constructs';
 import type { FileContext, Files } from './build.ts';
 import type { Needs } from './endpoints/needs.ts';
 import { featureStacks } from './feature-stacks.ts';
-import { declarations } from './features.ts';
+import { compilePolicyFile } from './policy.ts';
 
 interface FunctionRow {
   name: string;
@@ -60,16 +60,13 @@ function writeFunctions(rows: readonly FunctionRow[], folder: string, context: F
 
 /** @returns a lookup of the files that a function reads beside its bundle */
 export function prepareFiles(context: FileContext): (needs: Needs) => Files {
-  const { policy, policies, build } = context;
+  const { policy, settings, build } = context;
+  const compiled = compilePolicyFile(policy, settings);
   const vectors = { 'word-vectors.bin': readFileSync(build.wordVectors) };
-  const further = declarations.flatMap((feature) => feature.policies ?? []);
   const ofFeatures = featureStacks.flatMap((feature) => feature.files?.(context) ?? []);
   return (needs) => ({
-    ...(needs.policy && { 'policy.json': policy }),
+    ...(needs.policy && { 'policy.json': compiled }),
     ...(needs.wordVectors && vectors),
-    ...Object.fromEntries(
-      further.flatMap(({ setting, file, isNeeded }) => (policies[setting] && isNeeded(needs) ? [[file, policies[setting]]] : [])),
-    ),
     ...Object.assign({}, ...ofFeatures.map((filesOf) => filesOf(needs))),
   });
 }

@@ -22,7 +22,6 @@ import { createFunctions } from './functions.ts';
 import { aliasNameOf, GradualDeployment } from './gradual-deployment.ts';
 import type { GateNames } from './names.ts';
 import { Network } from './network.ts';
-import { readFurtherPolicies } from './policy.ts';
 import type { Settings } from './settings.ts';
 import { createSigningKeys, signingPolicy } from './signing-keys.ts';
 import { createSnapshotBucket } from './snapshots.ts';
@@ -101,7 +100,7 @@ export class Gate extends Construct implements IConnectable {
       resources: { tables, admins, signingKeys, credentialPrefix, metricNamespace: name, snapshots, features },
       data: [tables.registry, tables.activity, admins, ...signingKeys, ...features.flatMap(({ data = [] }): readonly IConstruct[] => data)],
       network: this.network,
-      codeOf: prepareCode(this, name, rows, { settings, policy, policies: readFurtherPolicies(settings), build }),
+      codeOf: prepareCode(this, name, rows, { settings, policy, build }),
       aliasName: aliasNameOf(policy, settings),
     });
     const api = new Api(this, 'Api', functions, settings, name);

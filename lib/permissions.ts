@@ -37,6 +37,7 @@ const kindNames: Partial<Record<RecordKind, string>> = {
   head: 'head of the log',
   log: 'log of changes',
   versions: 'earlier versions of records',
+  publishedPolicy: 'published policies',
   agent: 'agents',
   agentKey: 'keys of agents',
   agentList: 'lists of agents',

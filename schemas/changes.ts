@@ -13,12 +13,13 @@ const changeActions = {
   revoke: 'its PATs were revoked',
   unbind: 'its id was freed for another key',
   clear: 'all requests for approval were removed',
+  publish: 'the policy was published',
 };
 const describedActions = Object.entries(changeActions)
   .map(([action, words]) => `\`${action}\`: ${words}`)
   .join('; ');
 
-export const changedKinds = ['service', 'intent', 'agent', 'execution'] as const;
+export const changedKinds = ['service', 'intent', 'agent', 'execution', 'policy'] as const;
 
 export const changesQuery = z.object({
   since: z.iso
@@ -44,11 +45,17 @@ const digest = z.string().describe('`sha-256=` and the digest of a canonical for
 
 const loggedChange = z.strictObject({
   kind: z.enum(changedKinds),
-  id: z.string().describe('service_id, intent_uid, agent_id or execution id; `pending` for all agents that waited for approval'),
+  id: z
+    .string()
+    .describe(
+      'service_id, intent_uid, agent_id or execution id; `pending` for all agents that waited for approval; `policy` for the policy in force, `trial` for the one on trial',
+    ),
   action: z.enum(Object.keys(changeActions) as (keyof typeof changeActions)[]).describe(describedActions),
   digest_before: digest
     .optional()
-    .describe('of the previous record; for a credential, of its metadata; for a call, the digest that was decided about'),
+    .describe(
+      'of the previous record; for a credential, of its metadata; for a call, the digest that was decided about; for a policy, of its text with `{base_url}`',
+    ),
   digest_after: digest.optional().describe('of the new record'),
 });
 

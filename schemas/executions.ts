@@ -116,6 +116,14 @@ export type NamedPolicyTrial = z.infer<typeof namedPolicyTrial>;
 
 const trialPeriods = ['hour', 'day', 'week'] as const;
 
+/** What `PUT /api/policy/try` answers. */
+export const policyOnTrial = z
+  .strictObject({
+    version: z.string().describe('digest of its text in which `{base_url}` stands for the address'),
+    seq: z.int().min(0).describe('number of the entry in the log of changes'),
+  })
+  .meta({ id: 'PolicyOnTrial', description: 'A policy on trial.' });
+
 export const policyTrialQuery = z.object({
   period: z.enum(trialPeriods, 'must be hour, day or week').default('day').describe('how far back: the last hour, 24 hours or 7 days'),
 });

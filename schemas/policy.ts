@@ -63,9 +63,15 @@ export const policy = z
   })
   .meta({ id: 'Policy', description: 'The usage policy that an agent signs.' });
 
+const policyVersion = z
+  .string()
+  .regex(/^(sha-256=)?[\w-]{43}$/, 'must be a version as PUT /api/policy and the log of changes name it')
+  .transform((text) => text.replace(/^sha-256=/, ''));
+
 /** The query of `GET /api/policy`. */
 export const policyQuery = z.object({
   view: z.enum(['words']).optional().describe('words returns the policy in plain sentences'),
+  version: policyVersion.optional().describe('an earlier published policy instead of the one in force, by its version'),
 });
 
 /** The policy for people: `GET /api/policy?view=words`. */
@@ -77,9 +83,33 @@ export const policyWords = z
         'identifies the policy that the sentences describe: its uid, `#sha-256=`, and the digest of its canonical form (RFC 8785) in base64url. Before you show the sentences, compare it with the policy that will be signed.',
       ),
     sentences: z.array(z.string()).describe('one for each permission, prohibition and obligation of the policy'),
+    source: z.enum(['file', 'published']).describe('file: the policy of the deployment, which is in force until one is published'),
   })
   .meta({ id: 'PolicyWords', description: 'The usage policy in plain sentences.' });
 
+/** The query of a publication. */
+export const publicationQuery = z.object({
+  dry_run: z.enum(['true', 'false']).optional().describe('true checks the policy, and changes nothing'),
+});
+
+const issue = z.strictObject({ path: z.string().describe('JSON pointer'), problem: z.string() });
+
+/** What a publication has changed, or would change. */
+export const publication = z
+  .strictObject({
+    digest: z.string().describe('of the policy as it is served: the ETag of GET /api/policy'),
+    version: z.string().describe('digest of its text in which `{base_url}` stands for the address; names it in the log of changes'),
+    seq: z.int().min(0).describe('number of the entry in the log of changes; in a dry run, and if nothing changes, of an earlier one'),
+    changes: z.array(z.string()).describe('the difference in plain sentences; empty if there is none'),
+    agents: z
+      .int()
+      .min(0)
+      .describe('number of agents that got a PAT in the last 90 days, up to 10,000; each must sign again if the digest changes'),
+    warnings: z.array(issue).describe('rules without effect, unknown intents, and limits that one counter cannot sustain'),
+  })
+  .meta({ id: 'Publication', description: 'A published policy, and what it changes.' });
+
+export type Publication = z.infer<typeof publication>;
 export type Policy = z.infer<typeof policy>;
 export type PolicyWords = z.infer<typeof policyWords>;
 export type Constraint = z.infer<typeof constraint>;

@@ -27,6 +27,7 @@ import { receiptClaims } from '../schemas/receipts.ts';
 import { searchQuery } from '../schemas/search.ts';
 import { dollarsPerMillion } from '../tools/bench/prices.ts';
 import { callOf } from './support/call-upstream.ts';
+import { openPolicy } from './support/policy.ts';
 import { makeCallKeys } from './support/web-bot-auth/call-keys.ts';
 
 /** Most words of README.md, CONTRIBUTING.md and docs/ together, without rows of tables: `cat README.md CONTRIBUTING.md docs/*.md | grep -v '^|' | wc -w`. */
@@ -334,7 +335,11 @@ const checks: Record<string, ((table: Table) => void) | string> = {
     ).toEqual([]);
   },
   'tool | does | hints': ({ rows }) => {
-    const tools = openTools({} as Parameters<typeof openTools>[0], { isFreshRequired: false, isSignInOffered: false });
+    const tools = openTools({} as Parameters<typeof openTools>[0], {
+      findPolicy: openPolicy(),
+      isFreshRequired: false,
+      isSignInOffered: false,
+    });
     expect(rows.map(([name, , hints]) => [name, hints === 'reads only'])).toEqual(
       tools.map(({ name, annotations }) => [`\`${name}\``, annotations.readOnlyHint]),
     );

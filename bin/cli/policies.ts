@@ -1,5 +1,6 @@
 import { addressIn } from '../../client/policy.ts';
-import { type CompiledPolicy, compilePolicy } from '../../functions/core/policy/compile.ts';
+import { compilePolicy } from '../../functions/core/policy/compile.ts';
+import type { CompiledPolicy } from '../../functions/core/policy/grant.ts';
 import { PolicyError, type Rule } from '../../functions/core/policy/reading.ts';
 import { parsePolicyTemplate } from '../../functions/core/policy/template.ts';
 import { readAnswer } from '../../registry/api.ts';

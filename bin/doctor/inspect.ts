@@ -4,7 +4,7 @@ import { GetAccountSettingsCommand, LambdaClient } from '@aws-sdk/client-lambda'
 import { ListBucketsCommand, S3Client } from '@aws-sdk/client-s3';
 import { openHttp } from '../../client/http.ts';
 import { openRequestSigner } from '../../functions/core/aws/signed-request.ts';
-import { readFurtherPolicies, readPolicy } from '../../lib/policy.ts';
+import { readPolicy } from '../../lib/policy.ts';
 import { describeUnknown, readSettings, requireDeployable, type Settings, SettingsError, stackNameOf } from '../../lib/settings.ts';
 import { awsAgents } from '../aws-agents.ts';
 import { readOutputs } from '../outputs.ts';
@@ -22,7 +22,6 @@ export function findSettings(given: Record<string, string>): Settings | string {
     if (mistake !== undefined) return mistake;
     requireDeployable(settings);
     readPolicy(settings);
-    readFurtherPolicies(settings);
     return settings;
   } catch (error) {
     if (error instanceof SettingsError) return error.message;

@@ -107,13 +107,11 @@ function prune(): void {
 /** A digest of everything that a synthesis with these settings reads. */
 export function digestSources(context: Record<string, unknown>, root = projectRoot): string {
   const given = { ...JSON.parse(readFileSync(join(root, 'cdk.json'), 'utf8')).context, ...context };
-  // The content of the policies matters, their paths do not.
-  const { policyFile = 'policy.json', tryPolicyFile, ...settings } = given;
-  const policies = [policyFile, ...(tryPolicyFile === undefined ? [] : [tryPolicyFile])].map((file) => {
-    const path = resolve(root, file);
-    return existsSync(path) ? readFileSync(path, 'utf8') : '';
-  });
-  return digestOf(JSON.stringify([digestCode(root), settings, policies]));
+  // The content of the policy matters, its path does not.
+  const { policyFile = 'policy.json', ...settings } = given;
+  const path = resolve(root, policyFile);
+  const policy = existsSync(path) ? readFileSync(path, 'utf8') : '';
+  return digestOf(JSON.stringify([digestCode(root), settings, policy]));
 }
 
 /** A digest of the files that every synthesis reads, which determine the bundles. */

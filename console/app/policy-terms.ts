@@ -1,6 +1,7 @@
 import type { JudgedIntent } from '../../functions/core/policy/conditions.ts';
 import { describeRule } from '../../functions/core/policy/describe.ts';
-import { nameDuration, type Payment } from '../../functions/core/policy/duties.ts';
+import { nameDuration } from '../../functions/core/policy/durations.ts';
+import type { Payment } from '../../functions/core/policy/duties.ts';
 import { openConditions, rulesFor } from '../../functions/core/policy/judge.ts';
 import { interpretPolicy, PolicyError, type Rule } from '../../functions/core/policy/reading.ts';
 import type { Policy } from '../../schemas/policy.ts';

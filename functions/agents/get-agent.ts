@@ -6,7 +6,7 @@ import { type LimitState, openRateLimiter, type RateLimiter } from '../core/limi
 import { toHolder } from '../core/pat/holder.ts';
 import { chargesOf } from '../core/policy/judge.ts';
 import { formatMoney } from '../core/policy/money.ts';
-import { type FindPolicy, openPolicy } from '../core/policy/policy.ts';
+import { type FindPolicy, policyFromEnvironment } from '../core/policy/policy.ts';
 import { tableFromEnvironment } from '../core/table/table.ts';
 import { requireAgent } from './agent-endpoint.ts';
 import { type Agents, openAgents } from './agents.ts';
@@ -34,7 +34,7 @@ export const createAction = ({ agents, findPolicy, limits }: Deps): AdminAction 
     const { agent_id, thumbprint, domain } = agent;
     const holder = toHolder(agent_id, thumbprint ?? '');
     const judged = { account: holder.account, agentId: agent_id, agentDomain: domain };
-    const charges = chargesOf(findPolicy(request.baseUrl).compiledFor(judged).rules);
+    const charges = chargesOf((await findPolicy(request.baseUrl)).compiledFor(judged).rules);
     const isCounted = thumbprint !== undefined && charges.length > 0;
     const { states } = isCounted ? await limits.inspect(countExecution(holder, charges)) : { states: [] };
     return ok({ ...toAgent(agent, state), usage: states.map(describeUsage) });
@@ -58,7 +58,7 @@ const table = tableFromEnvironment();
 export const handler = serveAdmin(
   createAction({
     agents: openAgents(table),
-    findPolicy: openPolicy(),
+    findPolicy: policyFromEnvironment(table),
     limits: openRateLimiter(table),
   }),
 );

@@ -5,7 +5,7 @@ import { openStart } from '../core/aws/invoke-function.ts';
 import { type DeferredCalls, openDeferredCalls } from '../core/execution/deferred-call-store.ts';
 import { findChangeSinceRequest, readCircumstances } from '../core/execution/void-check.ts';
 import { ok } from '../core/http/response.ts';
-import { type FindPolicy, openPolicy } from '../core/policy/policy.ts';
+import { type FindPolicy, policyFromEnvironment } from '../core/policy/policy.ts';
 import { changeLogFromEnvironment } from '../core/registry/change-log.ts';
 import { type LiveIntents, openLiveIntents, requireNotPaused } from '../core/registry/live-intents.ts';
 import { ApiError, invalidParameter } from '../core/runtime/api-error.ts';
@@ -41,7 +41,7 @@ export const createAction =
       throw invalidParameter([{ path: '', problem: 'the header If-Match must be the digest of the approval, in quotation marks' }]);
     if (named !== `"${approval.digest}"` && named !== approval.digest) throw digestMismatch(approval.digest);
     if (decision === 'approve' && call.item.state === 'waiting') {
-      const policy = findPolicy(content.baseUrl).reference;
+      const policy = (await findPolicy(content.baseUrl)).reference;
       const seen = await readCircumstances(intents, content);
       const change = findChangeSinceRequest(content, { ...seen, policy });
       if (change && (await deferred.makeVoid(call, change, Date.now())).state === 'expired') throw change;
@@ -62,7 +62,7 @@ export const handler = serveAdmin(
     approvals: openApprovals(table, changeLogFromEnvironment(table)),
     deferred: openDeferredCalls(table),
     intents: openLiveIntents(table),
-    findPolicy: openPolicy(),
+    findPolicy: policyFromEnvironment(table),
     start: openStart(),
   }),
 );

@@ -1,5 +1,6 @@
 import { type Action, serve } from '../core/http/serve.ts';
-import { type FindPublishedPolicy, loadPolicyTemplate, openPublishedPolicy } from '../core/policy/policy.ts';
+import { type FindPolicy, policyFromEnvironment } from '../core/policy/policy.ts';
+import { tableFromEnvironment } from '../core/table/table.ts';
 import { readPage } from './files.ts';
 import { fillPolicy, scriptedPage, withoutSlash } from './pages.ts';
 
@@ -8,8 +9,8 @@ const directives = ['img-src data:', "require-trusted-types-for 'script'"];
 
 /** `GET /docs`: the policy in plain words, the errors and links; browsers are redirected to the reference in the console. */
 export const createAction =
-  ({ readPage, findPolicy }: { readPage(): string; findPolicy: FindPublishedPolicy }): Action =>
+  ({ readPage, findPolicy }: { readPage(): string; findPolicy: FindPolicy }): Action =>
   async ({ baseUrl }) =>
-    scriptedPage(fillPolicy(readPage(), findPolicy(baseUrl).policy, baseUrl), directives);
+    scriptedPage(fillPolicy(readPage(), (await findPolicy(baseUrl)).sentences), directives);
 
-export const handler = serve(withoutSlash(createAction({ readPage, findPolicy: openPublishedPolicy(loadPolicyTemplate()) })));
+export const handler = serve(withoutSlash(createAction({ readPage, findPolicy: policyFromEnvironment(tableFromEnvironment()) })));

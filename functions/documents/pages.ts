@@ -1,11 +1,8 @@
-import type { Policy } from '../../schemas/policy.ts';
 import { type Deployment, deploymentPlace, escapeHtml, listItems, policyPlace } from '../core/http/page.ts';
 import { type ApiResponse, entityTag } from '../core/http/response.ts';
 import type { Action } from '../core/http/serve.ts';
-import { describePolicy } from '../core/policy/describe.ts';
 
-export const fillPolicy = (page: string, policy: Policy, baseUrl: string): string =>
-  page.replace(policyPlace, () => listItems(describePolicy(policy, baseUrl)));
+export const fillPolicy = (page: string, sentences: readonly string[]): string => page.replace(policyPlace, () => listItems(sentences));
 
 export const fillConsole = (page: string, deployment: Deployment): string =>
   page.replace(deploymentPlace, () => escapeHtml(JSON.stringify(deployment)));

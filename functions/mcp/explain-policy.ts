@@ -1,24 +1,25 @@
-import type { Policy } from '../../schemas/policy.ts';
 import { jwsAlgorithmNames } from '../core/pat/signatures.ts';
-import { describePolicy } from '../core/policy/describe.ts';
+import type { CurrentPolicy } from '../core/policy/policy.ts';
 
 /**
  * The policy in words, and how to accept it.
  * @param isFreshRequired - whether bare signatures are rejected
  */
-export function explainPolicy(policy: object, baseUrl: string, isFreshRequired: boolean): { data: object; text: string } {
-  const inWords = describePolicy(policy as Policy, baseUrl);
-  const textToSign = JSON.stringify(policy);
+export function explainPolicy(
+  { policy, sentences, text }: Pick<CurrentPolicy, 'policy' | 'sentences' | 'text'>,
+  baseUrl: string,
+  isFreshRequired: boolean,
+): { data: object; text: string } {
   const howToSign = isFreshRequired ? freshSteps(baseUrl) : shellSteps(baseUrl);
   return {
-    data: { policy, in_words: inWords, text_to_sign: textToSign, how_to_sign: howToSign },
+    data: { policy, in_words: sentences, text_to_sign: text, how_to_sign: howToSign },
     text: [
       'The usage policy says:',
-      ...inWords.map((sentence) => `- ${sentence}`),
+      ...sentences.map((sentence) => `- ${sentence}`),
       '',
       'To accept it, sign the text below with a private key of your own, and call accept_policy again with agent_id, agent_public_key and signed_policy.',
       'The text, without a line break at its end:',
-      textToSign,
+      text,
       '',
       ...howToSign,
     ].join('\n'),

@@ -3,7 +3,7 @@ import { forwardToFunction } from '../core/http/forward-to-function.ts';
 import type { ApiRequest } from '../core/http/request.ts';
 import { type Action, serve } from '../core/http/serve.ts';
 import { authenticatorFromEnvironment } from '../core/pat/authenticate.ts';
-import { type FindPolicy, openPolicy } from '../core/policy/policy.ts';
+import { policyFromEnvironment } from '../core/policy/policy.ts';
 import { ApiError } from '../core/runtime/api-error.ts';
 import { readEnvironment, splitList } from '../core/runtime/environment.ts';
 import { withNearest } from '../core/search/nearest.ts';
@@ -11,7 +11,6 @@ import { tableFromEnvironment } from '../core/table/table.ts';
 import { action as executeIntent } from '../execute-intent.ts';
 import { action as getExecution } from '../get-execution.ts';
 import { action as getIntent } from '../get-intent.ts';
-import { action as getPolicy } from '../get-policy.ts';
 import { action as searchIntents } from '../search-intents.ts';
 import { openAnswers } from './answer.ts';
 import { requireSignIn } from './require-sign-in.ts';
@@ -20,15 +19,14 @@ import { type Endpoints, openTools, type ToolOptions } from './tools.ts';
 export interface Deps extends ToolOptions {
   endpoints: Endpoints;
   admit: Admit;
-  findPolicy: FindPolicy;
   allowedOrigins: readonly string[];
   version: string;
 }
 
 /** `POST /mcp`: the gate as a Model Context Protocol server (Streamable HTTP, stateless). `/mcp/sign-in` is the same for hosts that sign people in. */
-export const createAction = ({ endpoints, admit, findPolicy, allowedOrigins, version, ...options }: Deps): Action => {
+export const createAction = ({ endpoints, admit, allowedOrigins, version, ...options }: Deps): Action => {
   const { searchIntents: search, getIntent, executeIntent } = endpoints;
-  const nearest = { search, findPolicy };
+  const nearest = { search, findPolicy: options.findPolicy };
   const own = { ...endpoints, getIntent: withNearest(getIntent, nearest), executeIntent: withNearest(executeIntent, nearest) };
   const answer = openAnswers(openTools(own, options), endpoints.getExecution, version);
 
@@ -58,12 +56,12 @@ const { version, issueFunction, requireFreshSignature, signInClient, allowedOrig
 const issueTimeoutMs = 12_000;
 
 const table = tableFromEnvironment();
-const findPolicy = openPolicy();
+const findPolicy = policyFromEnvironment(table);
 const issuePat = forwardToFunction(issueFunction, { method: 'POST', path: '/api/pat/issue', timeoutMs: issueTimeoutMs });
 
 export const handler = serve(
   createAction({
-    endpoints: { searchIntents, getIntent, getPolicy, issuePat, executeIntent, getExecution },
+    endpoints: { searchIntents, getIntent, issuePat, executeIntent, getExecution },
     admit: openAdmission(authenticatorFromEnvironment(table, findPolicy), table),
     findPolicy,
     isFreshRequired: requireFreshSignature === 'true',

@@ -13,6 +13,7 @@ import type { ApiRequest } from '../core/http/request.ts';
 import type { Action } from '../core/http/serve.ts';
 import { signInPath } from '../core/http/sign-in-address.ts';
 import { type JsonObject, type JsonValue, parse, parseJson } from '../core/json/json.ts';
+import type { FindPolicy } from '../core/policy/policy.ts';
 import { ApiError, invalidParameter } from '../core/runtime/api-error.ts';
 import { type ClientCapabilities, isLegacyTask } from './client-capabilities.ts';
 import { explainPolicy } from './explain-policy.ts';
@@ -24,7 +25,6 @@ import type { Tool, ToolAnnotations, ToolOutput } from './tool.ts';
 export interface Endpoints {
   searchIntents: Action;
   getIntent: Action;
-  getPolicy: Action;
   issuePat: Action;
   executeIntent: Action;
   getExecution: Action;
@@ -120,11 +120,12 @@ const executeArguments = executionRequest.extend({
 const cautiousHints: ToolAnnotations = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true };
 
 export interface ToolOptions {
+  findPolicy: FindPolicy;
   isFreshRequired: boolean;
   isSignInOffered: boolean;
 }
 
-export function openTools(endpoints: Endpoints, { isFreshRequired, isSignInOffered }: ToolOptions): Tool[] {
+export function openTools(endpoints: Endpoints, { findPolicy, isFreshRequired, isSignInOffered }: ToolOptions): Tool[] {
   const callEndpoint = async (action: Action, request: ApiRequest): Promise<object> => (await action(request)).body as object;
 
   return [
@@ -163,8 +164,7 @@ export function openTools(endpoints: Endpoints, { isFreshRequired, isSignInOffer
       input: acceptArguments,
       run: async (args, request) => {
         if (Object.values(args).every((value) => value === undefined)) {
-          const policy = await callEndpoint(endpoints.getPolicy, innerRequest(request, {}));
-          return explainPolicy(policy, request.baseUrl, isFreshRequired);
+          return explainPolicy(await findPolicy(request.baseUrl), request.baseUrl, isFreshRequired);
         }
         return { data: await callEndpoint(endpoints.issuePat, innerRequest(request, { body: args as JsonObject })) };
       },

@@ -1,6 +1,6 @@
 import { acceptForm } from '../../schemas/sign-in/sign-in.ts';
 import { type Action, serve } from '../core/http/serve.ts';
-import { type FindPublishedPolicy, loadPolicyTemplate, openPublishedPolicy } from '../core/policy/policy.ts';
+import { type FindPolicy, policyFromEnvironment } from '../core/policy/policy.ts';
 import { tableFromEnvironment } from '../core/table/table.ts';
 import { answerAddress, checkAuthorizationRequest, requireRedirectUri, toQuery } from './authorization-request.ts';
 import { type Clients, clientsFromEnvironment } from './clients.ts';
@@ -12,7 +12,7 @@ import { openSignIns, type SignIns } from './sign-ins.ts';
 export interface Deps {
   clients: Clients;
   signIns: Pick<SignIns, 'findSession' | 'rememberConsent' | 'keepGrant' | 'oneAtATime'>;
-  findPolicy: FindPublishedPolicy;
+  findPolicy: FindPolicy;
 }
 
 /**
@@ -36,7 +36,7 @@ export const createAction = ({ clients, signIns, findPolicy }: Deps): Action =>
     const respond = (answer: Parameters<typeof answerAddress>[2]) => continuePage(client, answerAddress(authRequest, baseUrl, answer));
     if (decision === 'decline') return respond(new OAuthError('access_denied', 'The person declined.'));
 
-    const policy = findPolicy(baseUrl).reference;
+    const policy = (await findPolicy(baseUrl)).reference;
     // the policy has changed since the page was shown, so the person has to read the new one first
     if (policy !== shown) return { status: 303, headers: { Location: `${baseUrl}/oauth/authorize?${toQuery(authRequest)}` } };
     const grant = { ...checked, person: session.person, policy };
@@ -50,6 +50,6 @@ export const handler = serve(
   createAction({
     clients: clientsFromEnvironment(table),
     signIns: openSignIns(table),
-    findPolicy: openPublishedPolicy(loadPolicyTemplate()),
+    findPolicy: policyFromEnvironment(table),
   }),
 );

@@ -2,7 +2,7 @@ import { authorizationParameters } from '../../schemas/sign-in/sign-in.ts';
 import type { ApiRequest } from '../core/http/request.ts';
 import type { ApiResponse } from '../core/http/response.ts';
 import { type Action, serve } from '../core/http/serve.ts';
-import { type FindPublishedPolicy, loadPolicyTemplate, openPublishedPolicy } from '../core/policy/policy.ts';
+import { type FindPolicy, policyFromEnvironment } from '../core/policy/policy.ts';
 import { readEnvironment } from '../core/runtime/environment.ts';
 import { tableFromEnvironment } from '../core/table/table.ts';
 import {
@@ -24,7 +24,7 @@ export interface Deps {
   clients: Clients;
   signIns: Pick<SignIns, 'findSession' | 'hasConsented' | 'keepGrant' | 'oneAtATime'>;
   userPool: Pick<UserPool, 'begin' | 'signInAddress'>;
-  findPolicy: FindPublishedPolicy;
+  findPolicy: FindPolicy;
   lifetimes: { patLifeSeconds: number; signInSeconds: number };
 }
 
@@ -41,13 +41,13 @@ export const createAction = ({ clients, signIns, userPool, findPolicy, lifetimes
       throw new OAuthError('login_required', 'The person has to sign in. Send the request again without prompt=none.');
     }
     const { secret, person } = session;
-    const { policy, reference } = findPolicy(baseUrl);
+    const { sentences, reference } = await findPolicy(baseUrl);
     if (authRequest.prompt === 'none') {
       const code = await grantSilently(signIns, { ...checked, person, policy: reference }, Date.now());
       return redirect(answerAddress(authRequest, baseUrl, { code }));
     }
     const token = formToken(secret, [authRequest, reference]);
-    return consentPage({ client, authRequest, person, policy, policyReference: reference, baseUrl, ...lifetimes, formToken: token });
+    return consentPage({ client, authRequest, person, sentences, policyReference: reference, baseUrl, ...lifetimes, formToken: token });
   }
 
   return showErrors(async (request) => {
@@ -74,7 +74,7 @@ export const handler = serve(
     clients: clientsFromEnvironment(table),
     signIns: openSignIns(table),
     userPool: userPoolFromEnvironment(),
-    findPolicy: openPublishedPolicy(loadPolicyTemplate()),
+    findPolicy: policyFromEnvironment(table),
     lifetimes: { patLifeSeconds: Number(patLifeSeconds), signInSeconds: Number(signInSeconds) },
   }),
 );

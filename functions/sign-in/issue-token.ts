@@ -42,7 +42,7 @@ const { settings, ...parts } = issuerPartsFromEnvironment(table, issueChecksFrom
 export const handler = serve(
   createAction({
     ...parts,
-    findPolicy: policyFromEnvironment(),
+    findPolicy: policyFromEnvironment(table),
     signIns: openSignIns(table),
     refreshTokens: openRefreshTokens(table),
     usedJtis: openUsedJtis(table),

@@ -1,8 +1,6 @@
-import type { Policy } from '../../schemas/policy.ts';
 import { escapeHtml, listItems, page } from '../core/http/page.ts';
 import type { ApiResponse } from '../core/http/response.ts';
 import type { Action } from '../core/http/serve.ts';
-import { describePolicy } from '../core/policy/describe.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
 import type { Client } from './clients.ts';
 import { answerRefusals } from './oauth-error.ts';
@@ -40,7 +38,8 @@ export interface Consent {
   client: Client;
   authRequest: AuthorizationRequest;
   person: Person;
-  policy: Policy;
+  /** the policy in plain words */
+  sentences: readonly string[];
   policyReference: string;
   baseUrl: string;
   patLifeSeconds: number;
@@ -62,7 +61,7 @@ const hidden = (fields: Record<string, string | undefined>): string =>
     .join('\n');
 
 export function consentPage(consent: Consent): ApiResponse {
-  const { client, authRequest, person, policy, policyReference, baseUrl, patLifeSeconds, signInSeconds, formToken } = consent;
+  const { client, authRequest, person, sentences, policyReference, baseUrl, patLifeSeconds, signInSeconds, formToken } = consent;
   const isLocal = isLoopback(authRequest.redirect_uri);
   const target = new URL(authRequest.redirect_uri);
   return page(
@@ -78,7 +77,7 @@ export function consentPage(consent: Consent): ApiResponse {
 <h2>The policy</h2>
 <p>If you accept, the program may find and run operations of the services behind this gate on your behalf, within this policy. In the policy, “you” means whoever acts under it:</p>
 <ul>
-${listItems(describePolicy(policy, baseUrl))}
+${listItems(sentences)}
 </ul>
 <p>Where the policy asks for a signature, accepting it here counts as one. There is also a <a href="${escapeHtml(baseUrl)}/api/policy">machine-readable version</a>.</p>
 <h2>For how long</h2>

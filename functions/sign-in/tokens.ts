@@ -57,7 +57,7 @@ export function openTokens({ findPolicy, signIns, refreshTokens, usedJtis, setti
 
   async function exchange(request: ApiRequest, nowMs: number): Promise<ApiResponse> {
     const form = request.form(tokenForm);
-    const policy = findPolicy(request.baseUrl);
+    const policy = await findPolicy(request.baseUrl);
     const found = await signIns.findGrant(form.code, nowMs);
     if (!found) throw invalidCode();
     const { id, grant, family, expiresAt } = found;
@@ -89,7 +89,7 @@ export function openTokens({ findPolicy, signIns, refreshTokens, usedJtis, setti
 
   async function renew(request: ApiRequest, nowMs: number): Promise<ApiResponse> {
     const form = request.form(refreshForm);
-    const policy = findPolicy(request.baseUrl);
+    const policy = await findPolicy(request.baseUrl);
     const found = await refreshTokens.findOrEnd(form.refresh_token, nowMs);
     // with another client_id, the token stays valid for its own client
     if (!found || found.grant.clientId !== form.client_id) throw invalidRefreshToken();

@@ -4,10 +4,10 @@ import { type AdminAction, forFullAdmins, serveAdmin } from '../core/admin/for-a
 import { ok } from '../core/http/response.ts';
 import { listRules } from '../core/policy/describe.ts';
 import { type FindPolicy, policyFromEnvironment } from '../core/policy/policy.ts';
-import { ApiError } from '../core/runtime/api-error.ts';
 import { tableFromEnvironment } from '../core/table/table.ts';
+import { noTrial } from './refusals.ts';
 import { replay } from './replay.ts';
-import { type FindTrial, trialsFromEnvironment } from './trial-verdict.ts';
+import { type FindTrial, openTrials } from './trial-verdict.ts';
 
 export interface Deps {
   history: Pick<History, 'readBack'>;
@@ -23,18 +23,15 @@ const periodMs = { hour: 3_600_000, day: 86_400_000, week: 604_800_000 };
 const [maxExecutions, maxRows] = [100_000, 500];
 
 /**
- * `GET /api/policy/try`: what the policy in the setting `tryPolicyFile` would have done to the calls that it was tried on. Conditions were judged
+ * `GET /api/policy/try`: what the policy on trial would have done to the calls that it was tried on. Conditions were judged
  * when the calls were made; limits are counted here, so that no call has to wait for them.
  */
 export const createAction = ({ history, findPolicy, findTrial, now = Date.now }: Deps): AdminAction =>
   forFullAdmins(async (_admin, request) => {
     const { period } = request.query(policyTrialQuery);
-    const trial = findTrial(request.baseUrl);
-    if (!trial)
-      throw new ApiError('NOT_FOUND', 'No policy is on trial. Name one in the setting tryPolicyFile, and deploy.', {
-        details: { reason: 'no_trial' },
-      });
-    const { rules, digest } = findPolicy(request.baseUrl);
+    const { rules, digest, pointer } = await findPolicy(request.baseUrl);
+    const trial = await findTrial(pointer, request.baseUrl);
+    if (!trial) throw noTrial();
     const untilMs = now();
     const { executions, sinceMs } = await history.readBack(untilMs - periodMs[period], untilMs, maxExecutions);
     const tried = executions.filter((one) => one.trial?.policy === trial.digest);
@@ -49,10 +46,8 @@ export const createAction = ({ history, findPolicy, findTrial, now = Date.now }:
     });
   });
 
+const table = tableFromEnvironment();
+
 export const handler = serveAdmin(
-  createAction({
-    history: openHistory(tableFromEnvironment()),
-    findPolicy: policyFromEnvironment(),
-    findTrial: trialsFromEnvironment(),
-  }),
+  createAction({ history: openHistory(table), findPolicy: policyFromEnvironment(table), findTrial: openTrials(table) }),
 );

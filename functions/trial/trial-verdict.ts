@@ -1,53 +1,48 @@
-import { existsSync, readFileSync } from 'node:fs';
-import type { Billing } from '../../schemas/pat.ts';
+import type { TrialVerdict } from '../../schemas/executions.ts';
 import type { Observe } from '../core/execution/execution.ts';
-import { billingFromEnvironment, perAddress } from '../core/policy/policy.ts';
-import { type PolicyTemplate, parsePolicyTemplate } from '../core/policy/template.ts';
+import type { Call } from '../core/policy/conditions.ts';
+import { openPolicies, type PolicyPointer } from '../core/policy/policy.ts';
 import { ApiError } from '../core/runtime/api-error.ts';
 import { describeCause, log } from '../core/runtime/log.ts';
-import { readTrial, recordVerdict, type TrialPolicy } from './trial.ts';
+import type { Table } from '../core/table/table.ts';
+import { recordVerdict, type TrialPolicy } from './trial.ts';
 
-/** The policy on trial for callers at an address; undefined if there is none, or it cannot be put into effect. */
-export type FindTrial = (baseUrl: string) => TrialPolicy | undefined;
-
-export function openTrials(template: PolicyTemplate | undefined, billing?: Billing): FindTrial {
-  const find = perAddress((baseUrl) => ({ trial: template && runTrialStep(() => readTrial(template, baseUrl, billing)) }));
-  return (baseUrl) => find(baseUrl).trial;
+/** What names the policy on trial, beside the one in force. */
+export interface TrialPointer extends PolicyPointer {
+  trial?: string;
 }
 
-/** Reads the file of the setting `tryPolicyFile` beside the bundle. If it is invalid, the problem is logged and there is no trial. */
-export function trialsFromEnvironment(): FindTrial {
-  const file = new URL('try-policy.json', import.meta.url);
-  const template = runTrialStep(() => (existsSync(file) ? parsePolicyTemplate(readFileSync(file, 'utf8')) : undefined));
-  return openTrials(template, billingFromEnvironment());
+/** The policy on trial for callers at an address, if there is one. */
+export type FindTrial = (pointer: TrialPointer | undefined, baseUrl: string) => Promise<TrialPolicy | undefined>;
+
+export function openTrials(table: Pick<Table, 'get'>): FindTrial {
+  const open = openPolicies(table);
+  return async (pointer, baseUrl) => {
+    const found = pointer?.trial === undefined ? undefined : await open(pointer.trial, baseUrl);
+    return found && pointer?.trial !== undefined ? { digest: pointer.trial, rules: found.rules } : undefined;
+  };
 }
 
 /**
- * Logs the verdict of the policy on trial about a call, whatever the policy in force decides. Invalid arguments are refused under both.
+ * Logs the verdict of the policy on trial about a call, whatever the policy in force decides. Invalid arguments are refused under both. A failure is
+ * logged, and affects nothing else.
  */
 export const openTrialObserver =
   (findTrial: FindTrial): Observe =>
-  ({ request, agent, logLine, nowMs }, judged, valuesOf) => {
-    const trial = findTrial(request.baseUrl);
-    if (!trial) return;
-    runTrialStep(() => {
-      try {
-        logLine.note({ trial: recordVerdict(trial, { ...judged, ...agent, parameters: valuesOf(), nowMs }) });
-      } catch (error) {
-        if (!(error instanceof ApiError)) throw error;
-        logLine.note({ trial: { policy: trial.digest, invalid: true } });
-      }
-    });
+  async ({ request, caller, agent, logLine, nowMs }, judged, valuesOf) => {
+    try {
+      const trial = await findTrial(caller.policy.pointer, request.baseUrl);
+      if (trial) logLine.note({ trial: judgeForTrial(trial, () => ({ ...judged, ...agent, parameters: valuesOf(), nowMs })) });
+    } catch (error) {
+      log.warn('policy not tried', { cause: describeCause(error) });
+    }
   };
 
-export const trialObserverFromEnvironment = (): Observe => openTrialObserver(trialsFromEnvironment());
-
-/** Runs part of a trial. A failure is logged, and must not affect anything else. */
-function runTrialStep<T>(run: () => T): T | undefined {
+function judgeForTrial(trial: TrialPolicy, callOf: () => Call): TrialVerdict {
   try {
-    return run();
+    return recordVerdict(trial, callOf());
   } catch (error) {
-    log.warn('policy not tried', { cause: describeCause(error) });
-    return undefined;
+    if (!(error instanceof ApiError)) throw error;
+    return { policy: trial.digest, invalid: true };
   }
 }

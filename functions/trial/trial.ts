@@ -1,7 +1,4 @@
-import { canonicalDigest } from '../../schemas/canonical.ts';
 import type { TrialVerdict } from '../../schemas/executions.ts';
-import type { Billing } from '../../schemas/pat.ts';
-import { compilePolicy } from '../core/policy/compile.ts';
 import {
   type Call,
   type Condition,
@@ -14,20 +11,13 @@ import {
 import { covers, judge, type Refusal } from '../core/policy/judge.ts';
 import type { Rule } from '../core/policy/reading.ts';
 import { rulesOf } from '../core/policy/rule-index.ts';
-import { fillTemplate, type PolicyTemplate } from '../core/policy/template.ts';
 
 /** A policy on trial: it is evaluated for calls, but decides none. */
 export interface TrialPolicy {
-  /** digest of the policy file, independent of the gate's address */
+  /** its version: the digest of its text, in which `{base_url}` stands for the gate's address */
   digest: string;
   rules: readonly Rule[];
 }
-
-/** @throws PolicyError listing every place that cannot be put into effect */
-export const readTrial = (template: PolicyTemplate, baseUrl: string, billing?: Billing): TrialPolicy => ({
-  digest: canonicalDigest(template),
-  rules: compilePolicy(fillTemplate(template, baseUrl), baseUrl, billing).rules,
-});
 
 /** Whether a rule counts the calls that it covers, or makes them wait. */
 const hasTerms = ({ charges, needsApproval }: Rule): boolean => charges.length > 0 || needsApproval;

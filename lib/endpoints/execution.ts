@@ -14,6 +14,7 @@ const calling = {
     agentKey: ['getAll'],
     limit: ['get', 'put', 'update'],
     slowCalls: ['getAll', 'update'],
+    publishedPolicy: ['getAll'],
   },
   egress: 'intents',
   credentials: 'read',

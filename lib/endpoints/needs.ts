@@ -14,6 +14,7 @@ export interface Needs {
   invokes?: readonly ('issue-pat' | 'search-intents' | 'run-deferred-call' | 'snapshot-search-index')[];
   /** reads the account's concurrency quota and API Gateway's log role */
   accountLimits?: true;
+  /** has the policy of the deployment beside its bundle, and reads the published one */
   policy?: true;
   /** has the word vectors beside its bundle */
   wordVectors?: true;
@@ -39,3 +40,6 @@ export const changes = { head: ['get', 'getAll', 'update'], log: ['get', 'put'] 
 
 /** Needed to change a service or intent: a change also keeps the previous version of the record. */
 export const recordChanges = { ...changes, versions: ['put'] } as const;
+
+/** Needed to change which policies are in force or on trial. */
+export const policyChanges = { ...changes, publishedPolicy: ['get', 'getAll', 'put'] } as const;

@@ -3,9 +3,10 @@ import * as z from 'zod';
 import { jwsAlgorithmNames } from '../../functions/core/pat/signatures.ts';
 import { fillTemplate, parsePolicyTemplate } from '../../functions/core/policy/template.ts';
 import { patRequest, patResponse } from '../../schemas/pat.ts';
-import { policy, policyQuery, policyWords } from '../../schemas/policy.ts';
-import { type EndpointGroup, issueFailures } from './endpoint.ts';
+import { policy, policyQuery, policyWords, publication, publicationQuery } from '../../schemas/policy.ts';
+import { type EndpointGroup, issueFailures, wholeProcessorMb } from './endpoint.ts';
 import { agentId, exampleBaseUrl } from './fixtures.ts';
+import { policyChanges } from './needs.ts';
 
 /** An example key, whose private key is the byte 7 repeated 32 times. */
 const privateKey = createPrivateKey({
@@ -33,10 +34,39 @@ export const policyAndPats = {
       'Sign these bytes, or a JWS with this document as its payload. A PAT is valid only while this policy is in force. `view=words` returns the policy in plain sentences, to show to a person.',
     credential: 'none',
     query: policyQuery,
+    errors: ['NOT_FOUND'],
     answer: z.union([policy, policyWords]),
     headers: ['ETag'],
     needs: { policy: true },
     example: ({ policy }) => ({ answer: filled(policy) }),
+  },
+  'publish-policy': {
+    method: 'PUT',
+    path: '/api/policy',
+    summary: 'Put a policy into force',
+    description:
+      "Checks, compiles and publishes the policy in the body, in any of ODRL's spellings; `{base_url}` stands for the address of the gate. All problems are reported together. `If-Match` must be the ETag of `GET /api/policy`, the policy that it replaces. Executions that begin after the answer are judged by it, and PATs of the earlier one are refused (`policy_changed`). With the setting `policySource: file`, 405.",
+    credential: 'admin',
+    query: publicationQuery,
+    body: policy,
+    requestHeaders: ['If-Match'],
+    errors: ['METHOD_NOT_ALLOWED'],
+    answer: publication,
+    needs: { table: { ...policyChanges, intent: ['getAll'], agentList: ['query'] }, policy: true },
+    timeoutSeconds: 29,
+    memoryMb: wholeProcessorMb,
+    example: ({ policy }) => ({
+      query: { dry_run: 'true' },
+      body: JSON.parse(policy),
+      answer: {
+        digest: 'mZ1zL1hQ3bq1m1r2mVdJ0qX0o8w7vNqJbq3m2kYxv5k',
+        version: '0o5b2eVw7mC3hTzK8rQ1sYxJ4nLd6uPaFgEiRtWyXcM',
+        seq: 1712,
+        changes: [],
+        agents: 0,
+        warnings: [],
+      },
+    }),
   },
   'issue-pat': {
     row: 5,

@@ -61,7 +61,15 @@ export const settingsObject = z.strictObject({
   voidPats: flag
     .default(false)
     .describe('lets one deployment remove the key that signs PATs, or sign with a key that is not published yet; invalidates every PAT'),
-  policyFile: z.string().min(1).default('policy.json').describe('file with the usage policy, relative to the root of the project'),
+  policyFile: z
+    .string()
+    .min(1)
+    .default('policy.json')
+    .describe('file with the usage policy, relative to the root of the project; in force until one is published'),
+  policySource: z
+    .enum(['published', 'file'])
+    .default('published')
+    .describe('`file`: the policy changes by deployment only, for teams whose policies pass through review'),
   publicBaseUrl: z
     .string()
     .refine(isBaseUrl, {

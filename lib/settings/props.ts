@@ -10,6 +10,8 @@ export interface GateSettings {
   aliases?: boolean;
   /** Lets one deployment remove the key that signs PATs, or sign with a key that is not published yet; invalidates every PAT. Default: `false`. */
   voidPats?: boolean;
+  /** `file`: the policy changes by deployment only, for teams whose policies pass through review. Default: `published`. */
+  policySource?: 'published' | 'file';
   /** The address that agents call, if it differs from those of the API and of `domainName`. */
   publicBaseUrl?: string;
   /** Domain name of the API, for which a certificate and DNS record are created; needs `hostedZone`. */
@@ -28,8 +30,6 @@ export interface GateSettings {
   adminSignIn?: boolean;
   /** How long a call may wait for an approval that the policy requires, in seconds. From 60 to 43200. Default: `3600`. */
   approvalSeconds?: number;
-  /** File with a second policy, which is tried on every execution but never enforced. */
-  tryPolicyFile?: string;
   /** `approved`: an admin must approve an agent before its first PAT. Default: `open`. */
   agents?: 'open' | 'approved';
   /** People sign in with the user pool and accept the policy for hosts that only take an address; needs `domainName`, or a `publicBaseUrl` without a path. Default: `false`. */

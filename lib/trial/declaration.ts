@@ -1,29 +1,51 @@
-import * as z from 'zod';
-import { namedPolicyTrial, policyTrialQuery } from '../../schemas/executions.ts';
+import { namedPolicyTrial, policyOnTrial, policyTrialQuery } from '../../schemas/executions.ts';
+import { policy } from '../../schemas/policy.ts';
 import type { Declaration } from '../declaration.ts';
+import { wholeProcessorMb } from '../endpoints/endpoint.ts';
 import { agentId } from '../endpoints/fixtures.ts';
-
-declare module '../endpoints/needs.ts' {
-  interface Needs {
-    /** has the policy in `tryPolicyFile` beside its bundle */
-    triesPolicy?: true;
-  }
-}
+import { policyChanges } from '../endpoints/needs.ts';
 
 export const trial = {
   endpoints: {
     Policy: {
+      'put-policy-trial': {
+        method: 'PUT',
+        path: '/api/policy/try',
+        summary: 'Put a policy on trial',
+        description:
+          'The policy in the body judges every execution that begins from now on, without effect, in place of an earlier one on trial.',
+        credential: 'admin',
+        body: policy,
+        answer: policyOnTrial,
+        needs: { table: policyChanges, policy: true },
+        timeoutSeconds: 29,
+        memoryMb: wholeProcessorMb,
+        example: ({ policy }) => ({
+          body: JSON.parse(policy),
+          answer: { version: '0o5b2eVw7mC3hTzK8rQ1sYxJ4nLd6uPaFgEiRtWyXcM', seq: 1713 },
+        }),
+      },
+      'delete-policy-trial': {
+        method: 'DELETE',
+        path: '/api/policy/try',
+        summary: 'End the trial of a policy',
+        description: 'Executions are no longer judged by it. What it has judged cannot be read any more.',
+        credential: 'admin',
+        errors: ['NOT_FOUND'],
+        needs: { table: policyChanges, policy: true },
+        example: {},
+      },
       'get-policy-trial': {
         method: 'GET',
         path: '/api/policy/try',
         summary: 'Read what the policy on trial would have decided',
         description:
-          'The policy of the setting `tryPolicyFile` judges every execution, without effect. Returns which calls it would have refused, permitted or required approval for, by rule, agent and intent, among at most the newest 100,000 executions of the period; `since` is the time of the first. Limits count from that one.',
+          'The policy on trial judges every execution, without effect. Returns which calls it would have refused, permitted or required approval for, by rule, agent and intent, among at most the newest 100,000 executions of the period; `since` is the time of the first. Limits count from that one.',
         credential: 'admin',
         errors: ['NOT_FOUND'],
         query: policyTrialQuery,
         answer: namedPolicyTrial,
-        needs: { table: { usage: ['query'] }, policy: true, triesPolicy: true },
+        needs: { table: { usage: ['query'] }, policy: true },
         timeoutSeconds: 29,
         memoryMb: 1024,
         example: {
@@ -57,13 +79,4 @@ export const trial = {
       },
     },
   },
-  additions: { 'execute-intent': { needs: { triesPolicy: true } }, 'run-deferred-call': { needs: { triesPolicy: true } } },
-  settings: {
-    tryPolicyFile: z
-      .string()
-      .min(1)
-      .optional()
-      .describe('file with a second policy, which is [tried on every execution](policy.md#trying-a-policy) but never enforced'),
-  },
-  policies: [{ setting: 'tryPolicyFile', file: 'try-policy.json', isNeeded: ({ triesPolicy }) => triesPolicy === true }],
 } as const satisfies Declaration;

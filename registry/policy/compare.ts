@@ -1,4 +1,4 @@
-import type { CompiledPolicy } from '../../functions/core/policy/compile.ts';
+import type { CompiledPolicy } from '../../functions/core/policy/grant.ts';
 import { concerns, type JudgedIntent } from '../../functions/core/policy/conditions.ts';
 import { describeRule } from '../../functions/core/policy/describe.ts';
 import { mayBeExecuted, openConditions, rulesFor } from '../../functions/core/policy/judge.ts';

@@ -1,9 +1,9 @@
 import type { Action } from '../../functions/core/http/serve.ts';
-import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
 import type { PolicyTemplate } from '../../functions/core/policy/template.ts';
 import { createAction as createGetPolicy } from '../../functions/get-policy.ts';
 import type { Gate } from '../support/gate.ts';
 import { invoke, type Target } from '../support/invoke.ts';
+import { loadPolicyTemplate, openPolicy } from '../support/policy.ts';
 
 /** A fault that replaces the response to a request. */
 export type Fault = 'lost before' | 'lost after' | Response;
@@ -37,7 +37,7 @@ export function serviceOver(gate: Gate): Service {
     faults: {},
     setPolicy: (template) => {
       endpoints = {
-        'GET /api/policy': createGetPolicy({ findPolicy: openPolicy(template) }),
+        'GET /api/policy': createGetPolicy({ findPolicy: openPolicy(template), findVersion: async () => undefined }),
         'POST /api/pat/issue': gate.openIssue(template),
         'POST /api/intents/execute': gate.openExecute({ template }),
       };

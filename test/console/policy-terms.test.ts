@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { readTerms } from '../../console/app/policy-terms.ts';
-import { openPolicy } from '../../functions/core/policy/policy.ts';
 import { parsePolicyTemplate } from '../../functions/core/policy/template.ts';
+import { openPolicy } from '../support/policy.ts';
 
 const termsUnder = (file: string) => {
   const { policy } = openPolicy(parsePolicyTemplate(readFileSync(file, 'utf8')))('https://gate.example');

@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { Action } from '../../functions/core/http/serve.ts';
-import { loadPolicyTemplate } from '../../functions/core/policy/policy.ts';
 import { CallFailed } from '../../functions/core/relay/call-failure.ts';
 import { unavailable } from '../../functions/core/runtime/api-error.ts';
 import { answerFrom } from '../support/actions.ts';
@@ -10,6 +9,7 @@ import { openDeferredParts, approvalTemplate as template } from '../support/defe
 import { startExecuting } from '../support/executing.ts';
 import { type Agent, execute, newAgent, obtainPat } from '../support/gate.ts';
 import { type Answer, refusalOf } from '../support/invoke.ts';
+import { loadPolicyTemplate } from '../support/policy.ts';
 import { intentOf } from '../support/records.ts';
 
 let steps: Action;

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { Action } from '../../functions/core/http/serve.ts';
-import { loadPolicyTemplate } from '../../functions/core/policy/policy.ts';
 import type { PolicyTemplate } from '../../functions/core/policy/template.ts';
 import { unavailable } from '../../functions/core/runtime/api-error.ts';
 import { type IntentInput, intentInput } from '../../schemas/intent.ts';
@@ -10,6 +9,7 @@ import { digestedMembers, digestIntent } from '../../schemas/intent-digest.ts';
 import { startExecuting } from '../support/executing.ts';
 import { type Agent, execute, newAgent, obtainPat, post } from '../support/gate.ts';
 import type { Answer } from '../support/invoke.ts';
+import { loadPolicyTemplate } from '../support/policy.ts';
 import { intentOf } from '../support/records.ts';
 import { blockAgent, revokeAgent } from '../support/stop-agent.ts';
 

@@ -1,10 +1,10 @@
 import { afterAll, expect, test } from '@jest/globals';
 import { namesRevision, recordTag } from '../../functions/core/http/response.ts';
-import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
 import { createAction } from '../../functions/get-intent.ts';
 import { describedDetails, fullIntent, intentDetails, intentUpdate } from '../../schemas/intent.ts';
 import { digestIntent } from '../../schemas/intent-digest.ts';
 import { invoke, refusalOf } from '../support/invoke.ts';
+import { loadPolicyTemplate, openPolicy } from '../support/policy.ts';
 import { type Headers, refusals, startRegistry } from '../support/registry.ts';
 
 const registry = await startRegistry();

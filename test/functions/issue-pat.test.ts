@@ -7,8 +7,6 @@ import { openPolicyArchive, openPolicyRefusals } from '../../functions/core/pat/
 import { openProofs } from '../../functions/core/pat/proof.ts';
 import { openSigningKeys } from '../../functions/core/pat/signing-keys.ts';
 import { openPatVerifier } from '../../functions/core/pat/verify.ts';
-import { describePolicy } from '../../functions/core/policy/describe.ts';
-import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
 import { keys } from '../../functions/core/table/keys.ts';
 import { createAction as createGetJwks } from '../../functions/get-jwks.ts';
 import { createAction as createGetPolicy } from '../../functions/get-policy.ts';
@@ -19,6 +17,7 @@ import { type Policy, policyWords } from '../../schemas/policy.ts';
 import { openIssueOver } from '../support/actions.ts';
 import { makeAgent, signJws, signProof, type TestAgent } from '../support/agent-keys.ts';
 import { type Answer, invoke, refusalOf } from '../support/invoke.ts';
+import { loadPolicyTemplate, openPolicy } from '../support/policy.ts';
 import { refusals } from '../support/registry.ts';
 import { judgePat } from '../support/second-verifier.ts';
 import { startTable } from '../support/table.ts';
@@ -90,7 +89,7 @@ async function readClaims({ status, body }: Answer) {
 
 describe('GET /api/policy', () => {
   const ask = (query: Record<string, string> = {}, headers = {}) =>
-    invoke(createGetPolicy({ findPolicy }), 'GET /api/policy', { query, headers });
+    invoke(createGetPolicy({ findPolicy, findVersion: async () => undefined }), 'GET /api/policy', { query, headers });
 
   test('returns the text that agents sign, with its digest as entity tag', async () => {
     expect(await ask()).toEqual({
@@ -105,7 +104,7 @@ describe('GET /api/policy', () => {
     const answer = await ask({ view: 'words' });
     expect(answer).toEqual({
       status: 200,
-      body: { policy: current.reference, sentences: describePolicy(current.policy, address) },
+      body: { policy: current.reference, sentences: current.sentences, source: 'file' },
       headers: expect.objectContaining({ ETag: expect.stringMatching(/^"[\w-]{22}"$/), 'Cache-Control': 'no-cache' }),
     });
     expect(policyWords.safeParse(answer.body).error).toBeUndefined();
@@ -258,7 +257,7 @@ describe('POST /api/pat/issue', () => {
 
     test('its PATs are refused with the changes since', async () => {
       const refuse = openPolicyRefusals(openPolicyArchive(store.table)).refuseOldPolicy;
-      expect(await refuse(tighter(address).reference, current, address)).toMatchObject({
+      expect(await refuse(tighter(address).reference, current)).toMatchObject({
         code: 'FORBIDDEN',
         status: 403,
         message:
@@ -269,7 +268,7 @@ describe('POST /api/pat/issue', () => {
           changes: expect.arrayContaining(['New: You must not exceed the rate limit.']),
         },
       });
-      const unknown = await refuse(`${address}/api/policy#sha-256=unknown`, current, address);
+      const unknown = await refuse(`${address}/api/policy#sha-256=unknown`, current);
       expect(unknown.details).toEqual({ reason: 'policy_changed', policy: current.reference });
     });
   });

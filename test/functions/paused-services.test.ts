@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { recheckAfterMs } from '../../functions/core/execution/block-check.ts';
-import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
 import { openChangeLog } from '../../functions/core/registry/change-log.ts';
 import { createAction as createGetIntent } from '../../functions/get-intent.ts';
 import { createAction as createGetService } from '../../functions/get-service.ts';
@@ -13,6 +12,7 @@ import { startExecuting } from '../support/executing.ts';
 import { execute, newAgent, obtainPat } from '../support/gate.ts';
 import { type Answer, byAdmin, invoke, refusalOf, someAdmin } from '../support/invoke.ts';
 import { letPass } from '../support/let-pass.ts';
+import { loadPolicyTemplate, openPolicy } from '../support/policy.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
 import { refusals } from '../support/registry.ts';
 

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
 import { parsePolicyTemplate } from '../../functions/core/policy/template.ts';
 import { openRegistry } from '../../functions/core/registry/registry.ts';
 import { openSqliteEngine } from '../../functions/core/search/sqlite/engine.ts';
 import { createAction } from '../../functions/search-intents.ts';
 import { briefPage, cataloguePage, intentPage, toIntentDetails } from '../../schemas/intent.ts';
 import { type Answer, invoke, refusalOf } from '../support/invoke.ts';
+import { loadPolicyTemplate, openPolicy } from '../support/policy.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
 import { refusals, startRegistry } from '../support/registry.ts';
 import { startTable } from '../support/table.ts';

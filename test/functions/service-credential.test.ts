@@ -1,7 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type Credentials, makeCredential, openCredentials } from '../../functions/core/credentials/credentials.ts';
-import { loadPolicyTemplate } from '../../functions/core/policy/policy.ts';
 import type { EgressRules } from '../../functions/core/relay/egress.ts';
 import { createAction as createDeleteService } from '../../functions/delete-service.ts';
 import { createAction as createDelete } from '../../functions/delete-service-credential.ts';
@@ -13,6 +12,7 @@ import { makeCertificate } from '../support/certificate.ts';
 import { watchExecuted } from '../support/executed-lines.ts';
 import { execute, newAgent, obtainPat, startGate } from '../support/gate.ts';
 import { type Answer, byAdmin, invoke, refusalOf } from '../support/invoke.ts';
+import { loadPolicyTemplate } from '../support/policy.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
 import { refusals } from '../support/registry.ts';
 import { startUpstream } from '../support/upstream.ts';

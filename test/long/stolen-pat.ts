@@ -6,9 +6,9 @@
  */
 import '../environment.js';
 import { createHash, createHmac, randomUUID } from 'node:crypto';
-import { openPolicy } from '../../functions/core/policy/policy.ts';
 import { makeAgent, signJws, signProof, type TestAgent } from '../support/agent-keys.ts';
 import { baseUrl, post, startGate } from '../support/gate.ts';
+import { openPolicy } from '../support/policy.ts';
 import { chooseWith, seededRandom } from '../support/random.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
 import { startUpstream } from '../support/upstream.ts';

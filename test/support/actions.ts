@@ -11,23 +11,24 @@ import { type IssueCheck, openAgentBinder } from '../../functions/core/pat/bind-
 import { openPolicyArchive, openPolicyRefusals } from '../../functions/core/pat/policy-refusals.ts';
 import { openProofs } from '../../functions/core/pat/proof.ts';
 import { openPatVerifier } from '../../functions/core/pat/verify.ts';
-import { openPolicy } from '../../functions/core/policy/policy.ts';
+import type { FindPolicy } from '../../functions/core/policy/policy.ts';
 import type { PolicyTemplate } from '../../functions/core/policy/template.ts';
 import { openIntents } from '../../functions/core/registry/intents.ts';
 import { openRedactor } from '../../functions/core/relay/redact.ts';
 import type { Table } from '../../functions/core/table/table.ts';
 import { createAction as createExecuteIntent } from '../../functions/execute-intent.ts';
 import { createAction as createIssuePat, type Deps as IssueDeps } from '../../functions/issue-pat.ts';
+import { openPolicy } from './policy.ts';
 
 type Keys = IssueDeps['signingKeys'];
 export type ExecuteDeps = Parameters<typeof createExecuteIntent>[0];
 
 /** What verifies PATs of a policy. */
-export const openAuthenticate = (table: Table, signingKeys: Keys, template: PolicyTemplate) =>
+export const openAuthenticate = (table: Table, signingKeys: Keys, policy: PolicyTemplate | FindPolicy) =>
   openAuthenticator({
     verifyPat: openPatVerifier({ findKey: signingKeys.find }),
     proofs: openProofs(openUsedJtis(table), false),
-    findPolicy: openPolicy(template),
+    findPolicy: typeof policy === 'function' ? policy : openPolicy(policy),
     refusals: openPolicyRefusals(openPolicyArchive(table)),
   });
 

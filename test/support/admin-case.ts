@@ -9,14 +9,15 @@ export type Prepare = (world: World, namespace: string | undefined) => Promise<C
 export interface AdminCase {
   prepare: Prepare;
   /** what its entry in the log says; absent if it changes nothing */
-  entry?: Pick<LoggedChange, 'kind' | 'action'>;
+  entry?: Pick<LoggedChange, 'kind' | 'action'> & Partial<Pick<LoggedChange, 'id'>>;
   /** its records belong to nobody's namespace: to full admins alone */
   isFullAdminsOnly?: true;
   /** it lists what admins may see, so that it refuses nobody */
   isForAll?: true;
 }
 
-export const changes = (kind: LoggedChange['kind'], action: LoggedChange['action'], prepare: Prepare): AdminCase => ({
+/** @param id - of the changed record, if the request does not name it */
+export const changes = (kind: LoggedChange['kind'], action: LoggedChange['action'], prepare: Prepare, id?: string): AdminCase => ({
   prepare,
-  entry: { kind, action },
+  entry: { kind, action, ...(id !== undefined && { id }) },
 });

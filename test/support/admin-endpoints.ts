@@ -6,7 +6,8 @@ import type { AdminAction } from '../../functions/core/admin/for-admins.ts';
 import { openCredentials } from '../../functions/core/credentials/credentials.ts';
 import { openSecretsManager } from '../../functions/core/credentials/vault.ts';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
-import { openPolicy } from '../../functions/core/policy/policy.ts';
+import { openPolicyInForce } from '../../functions/core/policy/policy.ts';
+import { openPublisher } from '../../functions/core/policy/publish.ts';
 import { openChangeLog } from '../../functions/core/registry/change-log.ts';
 import { openIntents } from '../../functions/core/registry/intents.ts';
 import { openServices } from '../../functions/core/registry/services.ts';
@@ -15,7 +16,9 @@ import { sourceOf } from '../../lib/bundle.ts';
 import { type Endpoint, endpoints } from '../../lib/endpoints.ts';
 import { type AdminCase, changes } from './admin-case.ts';
 import { features } from './features.ts';
+import { baseUrl } from './gate.ts';
 import { type Answer, byAdmin, type Call, invoke } from './invoke.ts';
+import { compiledText, loadPolicyTemplate, openPolicy } from './policy.ts';
 import { intentOf, serviceNamed } from './records.ts';
 import { egress } from './registry.ts';
 import { startTable } from './table.ts';
@@ -38,7 +41,8 @@ function openWorld(table: Table, credentials: ReturnType<typeof openCredentials>
     intents: openIntents(table),
     history: openHistory(table),
     limits: openRateLimiter(table),
-    findPolicy: openPolicy(),
+    findPolicy: openPolicyInForce(table, openPolicy()),
+    publisher: openPublisher(changeLog, compiledText),
     ...(Object.assign({}, ...features.map(({ stores }) => stores?.(table, changeLog))) as object),
   };
 }
@@ -102,6 +106,18 @@ const cases: Partial<Record<Endpoint['name'], AdminCase>> = {
   },
   'list-executions': { prepare: async () => ({ query: { from: '2026-03-01T00:00:00Z' } }), isFullAdminsOnly: true },
   'list-changes': { prepare: async () => ({}), isForAll: true },
+  'publish-policy': {
+    ...changes(
+      'policy',
+      'publish',
+      async ({ findPolicy }) => ({
+        headers: { 'If-Match': (await findPolicy(baseUrl)).digest },
+        body: { ...loadPolicyTemplate(), uid: `{base_url}/policies/${++count}` },
+      }),
+      'policy',
+    ),
+    isFullAdminsOnly: true,
+  },
   ...Object.assign({}, ...features.map(({ cases }) => cases)),
 };
 

@@ -5,7 +5,6 @@ import { openResolver } from '../../functions/core/execution/resolve.ts';
 import { openSlowCalls } from '../../functions/core/execution/slow-calls.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
-import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
 import type { PolicyTemplate } from '../../functions/core/policy/template.ts';
 import { openIntents } from '../../functions/core/registry/intents.ts';
 import type { Table } from '../../functions/core/table/table.ts';
@@ -13,6 +12,7 @@ import { createAction as createGetExecution } from '../../functions/get-executio
 import { createRun } from '../../functions/run-deferred-call.ts';
 import type { Gate } from './gate.ts';
 import { type Answer, invoke } from './invoke.ts';
+import { loadPolicyTemplate, openPolicy } from './policy.ts';
 
 /** Permits everything, 60 calls a minute unless `rate` says otherwise; calls with a code of "FR" only once a person has approved them. */
 export function approvalTemplate({ rate = 60, more = [] }: { rate?: number; more?: object[] } = {}): PolicyTemplate {
@@ -48,7 +48,7 @@ export function openDeferredParts(gate: Gate) {
         intents: openIntents(over),
         slowCalls: openSlowCalls(over, 'run-deferred-call', 10, { leaseSeconds: 660 }),
         now,
-      }),
+      }).resolve,
       findPolicy: openPolicy(policy),
       limits: openRateLimiter(over, now),
       relay,

@@ -8,7 +8,7 @@ import { openCredentials } from '../../functions/core/credentials/credentials.ts
 import { openSecretsManager } from '../../functions/core/credentials/vault.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
 import { openSigningKeys } from '../../functions/core/pat/signing-keys.ts';
-import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
+import type { FindPolicy } from '../../functions/core/policy/policy.ts';
 import type { PolicyTemplate } from '../../functions/core/policy/template.ts';
 import { openIntents } from '../../functions/core/registry/intents.ts';
 import { openServices } from '../../functions/core/registry/services.ts';
@@ -16,6 +16,7 @@ import { openRelay, type RelayOptions } from '../../functions/core/relay/call.ts
 import type { Table } from '../../functions/core/table/table.ts';
 import { type ExecuteDeps, openAuthenticate, openExecuteOver, openIssueOver } from './actions.ts';
 import { type Answer, invoke } from './invoke.ts';
+import { loadPolicyTemplate, openPolicy } from './policy.ts';
 import { startTable } from './table.ts';
 
 /** The address that {@link invoke} calls. */
@@ -62,7 +63,7 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}) {
     connect = async () => {},
     ...features
   }: {
-    template?: PolicyTemplate;
+    template?: PolicyTemplate | FindPolicy;
     over?: Table;
     now?: () => number;
     /** what happens until an upstream is connected */

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
-import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
 import { openIntents } from '../../functions/core/registry/intents.ts';
 import { openServices } from '../../functions/core/registry/services.ts';
 import { type Answer, refusalOf } from './invoke.ts';
+import { loadPolicyTemplate, openPolicy } from './policy.ts';
 import { intentOf, serviceNamed } from './records.ts';
 import { startTable } from './table.ts';
 

@@ -1,11 +1,13 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { fetchPolicyInWords } from '../../../client/policy.ts';
-import { compileRules } from '../../../functions/core/policy/compile.ts';
-import { agentOf, type JudgedAgent, type JudgedIntent } from '../../../functions/core/policy/conditions.ts';
+import { agentOf } from '../../../functions/core/policy/assignee.ts';
+import type { JudgedAgent, JudgedIntent } from '../../../functions/core/policy/conditions.ts';
 import { findContradictions } from '../../../functions/core/policy/contradictions.ts';
-import { describeChanges, describePolicy, describeRule } from '../../../functions/core/policy/describe.ts';
+import { describeRule } from '../../../functions/core/policy/describe.ts';
+import { compileRules } from '../../../functions/core/policy/grant.ts';
 import { formatMoney } from '../../../functions/core/policy/money.ts';
 import { assigneeOf, rulesOf } from '../../../functions/core/policy/rule-index.ts';
+import { comparePolicies, describePolicy } from '../../../functions/core/policy/sentences.ts';
 import { fillTemplate } from '../../../functions/core/policy/template.ts';
 import { CliFailure, usageFailure } from '../../../registry/failure.ts';
 import { compareForRegistry } from '../../../registry/policy/compare.ts';
@@ -149,7 +151,7 @@ const betweenFiles = (before: string, after: string): Change => ({
 });
 
 function showChange({ terminal }: CliContext, { before, after, address, different, same }: Change, unknown: Issue[]): void {
-  const changes = describeChanges(before, after, address);
+  const changes = comparePolicies(before, after, address);
   for (const change of changes) terminal.say(change);
   terminal.json({ changes });
   refuseUnknown(unknown);

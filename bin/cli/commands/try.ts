@@ -14,8 +14,8 @@ import { openFileAgreementStore } from '../../../client/file-agreement-store.ts'
 import { openFileKeyStore } from '../../../client/file-key-store.ts';
 import { obtainNamedKey } from '../../../client/keys.ts';
 import { toPrintableJson } from '../../../client/printable.ts';
-import { describePolicy } from '../../../functions/core/policy/describe.ts';
 import { PolicyError } from '../../../functions/core/policy/reading.ts';
+import { describePolicy } from '../../../functions/core/policy/sentences.ts';
 import { readAnswer } from '../../../registry/api.ts';
 import { CliFailure, usageFailure } from '../../../registry/failure.ts';
 import { readInput } from '../../../registry/input.ts';

@@ -1,6 +1,6 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
+import { readTrial } from '../../../functions/trial/read-trial.ts';
 import { replay } from '../../../functions/trial/replay.ts';
-import { readTrial } from '../../../functions/trial/trial.ts';
 import { CliFailure, usageFailure } from '../../../registry/failure.ts';
 import { readExecutions } from '../../../registry/read.ts';
 import { canonicalDigest } from '../../../schemas/canonical.ts';

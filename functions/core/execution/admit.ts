@@ -2,7 +2,9 @@ import { agentRecordKeys, toAgentRecords } from '../activity/agent.ts';
 import type { ApiRequest } from '../http/request.ts';
 import type { Authenticate } from '../pat/authenticate.ts';
 import { holderOf } from '../pat/holder.ts';
-import type { Table } from '../table/table.ts';
+import type { PolicyPointer } from '../policy/policy.ts';
+import { keys } from '../table/keys.ts';
+import type { Item, Table } from '../table/table.ts';
 import { requireNotStopped } from './block-check.ts';
 
 /** Requires a PAT that would be accepted for an execution now, with one read of the table. */
@@ -12,7 +14,11 @@ export type Admit = (request: ApiRequest) => Promise<void>;
 export const openAdmission =
   (authenticate: Authenticate, table: Pick<Table, 'getAll'>): Admit =>
   async (request) => {
-    const { claims } = await authenticate(request, Date.now());
-    const records = await table.getAll(agentRecordKeys(claims.sub, holderOf(claims).principal));
+    let records: (Item | undefined)[] = [];
+    const { claims } = await authenticate(request, Date.now(), async (holder) => {
+      const [pointer, ...others] = await table.getAll([keys.policyInForce(), ...agentRecordKeys(holder.sub, holderOf(holder).principal)]);
+      records = others;
+      return pointer as PolicyPointer | undefined;
+    });
     requireNotStopped(toAgentRecords(records), claims);
   };

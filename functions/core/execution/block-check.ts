@@ -42,17 +42,17 @@ const maxReads = 3;
 export type Recheck = () => Promise<'still fresh' | 'read again'>;
 
 /**
- * Starts the clock; call it before the first read.
  * @param readAgain - throws if the call is no longer allowed
+ * @param startedMs - before the first read; by `performance.now()`
  * @returns a check to run right before sending; throws what `readAgain` throws, or ApiError SERVICE_UNAVAILABLE if reads take too long
  */
-export function openRecheck(readAgain: () => Promise<void>): Recheck {
-  let startedMs = performance.now();
-  const isFresh = () => performance.now() - startedMs <= recheckAfterMs;
+export function openRecheck(readAgain: () => Promise<void>, startedMs: number): Recheck {
+  let readMs = startedMs;
+  const isFresh = () => performance.now() - readMs <= recheckAfterMs;
   return async () => {
     if (isFresh()) return 'still fresh';
     for (let read = 0; read < maxReads; read++) {
-      startedMs = performance.now();
+      readMs = performance.now();
       await readAgain();
       if (isFresh()) return 'read again';
     }

@@ -22,7 +22,7 @@ import { findChangeSinceRequest, voidBecause } from './void-check.ts';
 
 export interface DeferredRunParts {
   deferred: Pick<DeferredCalls, 'find' | 'claim' | 'finish' | 'leave'>;
-  resolve: ReturnType<typeof openResolver>;
+  resolve: ReturnType<typeof openResolver>['resolve'];
   findPolicy: FindPolicy;
   limits: RateLimiter;
   relay: Pick<Relay, 'connect'>;
@@ -44,7 +44,7 @@ export function openDeferredRun({ deferred, resolve, findPolicy, limits, relay, 
     const run = newUlid();
     if (!(await deferred.claim(call, run, nowMs))) return;
     const { baseUrl, claims, trace, requestId } = call.content;
-    const caller = { claims, policy: policyFor(findPolicy(baseUrl), judgedAgent(claims)), proof: undefined };
+    const caller = { claims, policy: policyFor(await findPolicy(baseUrl), judgedAgent(claims)), proof: undefined };
     const execution = openExecution(requestOf(call, remainingMs), caller, limits, nowMs, executionId);
     await withinTrace(readTrace(trace.traceparent, trace.tracestate), async () => {
       const attempted = await make(call, execution).catch(

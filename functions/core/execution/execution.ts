@@ -29,10 +29,10 @@ export interface Execution {
 }
 
 /**
- * What a feature notes in the log line of an execution, once its intent is known and before the policy decides. It must not throw.
+ * What a feature notes in the log line of an execution, once its intent is known and before the policy decides. It must not reject.
  * @param valuesOf - validates the arguments; throws ApiError
  */
-export type Observe = (execution: Execution, intent: JudgedIntent, valuesOf: () => Record<string, unknown>) => void;
+export type Observe = (execution: Execution, intent: JudgedIntent, valuesOf: () => Record<string, unknown>) => void | Promise<void>;
 
 /** @param executionId - id of a deferred call; default: a new one */
 export function openExecution(

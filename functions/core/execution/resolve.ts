@@ -1,18 +1,22 @@
 import type { ExecutionInput } from '../../../schemas/execution.ts';
+import type { PatClaims } from '../../../schemas/pat.ts';
 import { type AgentRecords, agentRecordKeys, toAgentRecords } from '../activity/agent.ts';
 import { openValidators } from '../parameters/validators.ts';
 import type { Authenticated } from '../pat/authenticate.ts';
+import { holderOf } from '../pat/holder.ts';
 import { type Call, judgedIntent } from '../policy/conditions.ts';
 import { describeRefusal } from '../policy/describe.ts';
 import { chargesOf, judge, rulesFor, rulesRequiringApproval } from '../policy/judge.ts';
 import { isRate, tightest } from '../policy/limits.ts';
-import type { CurrentPolicy } from '../policy/policy.ts';
+import type { CurrentPolicy, PolicyPointer } from '../policy/policy.ts';
 import type { Rule } from '../policy/reading.ts';
 import { isPermitted, isProhibited } from '../policy/scope.ts';
 import { findMismatch, type LiveIntent, type LiveIntents, requireIntent, requireNotPaused } from '../registry/live-intents.ts';
 import { expectedInputs, nullRules } from '../relay/endpoint.ts';
 import { buildRequest, type UpstreamRequest } from '../relay/request.ts';
 import { ApiError } from '../runtime/api-error.ts';
+import { keys } from '../table/keys.ts';
+import type { Item } from '../table/table.ts';
 import { openRecheck, type Recheck, requireNotStopped } from './block-check.ts';
 import type { Execution, ExecutionRequest, Observe } from './execution.ts';
 import { fingerprintOf, keyRequired, readIdempotencyKey } from './idempotency-key.ts';
@@ -48,6 +52,17 @@ export interface Guards extends EarlyGuards {
   recheck: Recheck;
 }
 
+/** The records that decide about an execution. */
+export interface ExecutionRecords {
+  intentUid: string;
+  /** before they were read; by `performance.now()` */
+  startedMs: number;
+  pointer: PolicyPointer | undefined;
+  records: AgentRecords;
+  found: LiveIntent | undefined;
+  slowCallsItem: Item | undefined;
+}
+
 export interface Resolved {
   call: ResolvedCall;
   guards: Guards;
@@ -72,27 +87,43 @@ export function openResolver({ intents, slowCalls, observers = [], now = Date.no
   const validate = openValidators(nullRules, expectedInputs);
   const replays = openReplayMeter(now);
 
+  /** Reads all that decides about an execution: one read, or a second one for an intent that is new to this instance. */
+  async function read(claims: PatClaims, intentUid: string): Promise<ExecutionRecords> {
+    const startedMs = performance.now();
+    const wanted = [keys.policyInForce(), ...agentRecordKeys(claims.sub, holderOf(claims).principal)];
+    const { found, others, related } = await intents.findWith(intentUid, wanted, slowCalls.keyOf);
+    const [pointer, ...records] = others;
+    return {
+      intentUid,
+      startedMs,
+      pointer: pointer as PolicyPointer | undefined,
+      records: toAgentRecords(records),
+      found,
+      slowCallsItem: related,
+    };
+  }
+
   /**
-   * Resolves a request to a permitted call. Usually takes one read; a second for an intent that is new to this instance, or to list other versions
-   * in a refusal.
+   * Resolves a request to a permitted call.
+   * @param known - the records, if they have been read
    * @throws ApiError any refusal that needs no counter
    */
-  return async (execution: Execution, input: ExecutionInput): Promise<Resolved> => {
+  async function resolve(execution: Execution, input: ExecutionInput, known?: ExecutionRecords): Promise<Resolved> {
     const { request, nowMs, caller, agent, holder, logLine, quota } = execution;
     const { claims, policy, proof } = caller;
     const { intent_uid, parameters } = input;
-    const find = async () => {
-      const { found, others, related } = await intents.findWith(intent_uid, agentRecordKeys(claims.sub, holder.principal), slowCalls.keyOf);
-      const records = toAgentRecords(others);
+    const findLive = async ({ found, records }: ExecutionRecords) => {
       requireNotStopped(records, claims);
-      return { live: await requireIntent(found, intent_uid, intents), records, slowCallsItem: related };
+      return requireIntent(found, intent_uid, intents);
     };
-    const recheck = openRecheck(async () => requireNotPaused((await find()).live));
-    const { live, records, slowCallsItem } = await find();
+    const first = known?.intentUid === intent_uid ? known : await read(claims, intent_uid);
+    const { records, slowCallsItem } = first;
+    const recheck = openRecheck(async () => requireNotPaused(await findLive(await read(claims, intent_uid))), first.startedMs);
+    const live = await findLive(first);
     const { intent, service } = live;
     const judged = judgedIntent(intent, service);
     logLine.note({ intent_uid, service_id: intent.service_id, method: judged.method, tags: [...(intent.tags ?? [])] });
-    for (const observe of observers) observe(execution, judged, () => validate(intent, parameters));
+    for (const observe of observers) await observe(execution, judged, () => validate(intent, parameters));
     requirePermission(caller, intent_uid);
     quota.limitTo(rulesFor(policy.compiled.rules, judged));
     const values = validate(intent, parameters);
@@ -131,7 +162,9 @@ export function openResolver({ intents, slowCalls, observers = [], now = Date.no
         recheck,
       },
     };
-  };
+  }
+
+  return { read, resolve };
 }
 
 /** The idempotency key of a call, which its transport may supply. @throws ApiError INVALID_PARAMETER if it needs one and has none */

@@ -25,6 +25,7 @@ export function innerRequest(request: ApiRequest, { pathParameters = {}, query =
     headerValues,
     query: (schema) => parse(schema, query),
     queryValues: () => query,
+    text: () => JSON.stringify(body),
     json: () => body,
     body: (schema) => parse(schema, body),
     form: (schema) => parse(schema, {}),

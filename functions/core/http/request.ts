@@ -28,7 +28,9 @@ export interface ApiRequest {
   query<T extends z.ZodObject>(schema: T): z.output<T>;
   /** every query parameter, unparsed, the first value of each */
   queryValues(): Record<string, string>;
-  /** the body, after media type, size and JSON grammar have been checked */
+  /** the body, after media type and size have been checked */
+  text(): string;
+  /** the body, after JSON grammar has been checked too */
   json(): JsonValue;
   body<T extends z.ZodType>(schema: T): z.output<T>;
   /** the fields of a form, like `query` */
@@ -56,10 +58,11 @@ export function readRequest(event: APIGatewayProxyEvent, context: Context, { pro
     if (more.length > 0) throw invalidParameter([{ path: '', problem: `the header ${name} must be sent once` }]);
     return value;
   };
-  const json = () => {
+  const text = () => {
     checkMediaType(header('content-type'), protocol);
-    return parseJson(decodeBody(event), { isExact: true });
+    return decodeBody(event);
   };
+  const json = () => parseJson(text(), { isExact: true });
   return {
     method: event.httpMethod,
     path: event.path,
@@ -78,6 +81,7 @@ export function readRequest(event: APIGatewayProxyEvent, context: Context, { pro
       );
     },
     queryValues: () => ({ ...(event.queryStringParameters as Record<string, string> | null) }),
+    text,
     json,
     body: (schema) => parse(schema, requireObject(json())),
     form: (schema) => {

@@ -27,6 +27,9 @@ const refuse = (problem: string, path = '') =>
 export const pointer = (segments: readonly PropertyKey[]): string =>
   segments.map((segment) => `/${String(segment).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 
+/** Whether a JSON pointer is another one or below it. */
+export const isWithin = (pointer: string, ancestor: string): boolean => pointer === ancestor || pointer.startsWith(`${ancestor}/`);
+
 /**
  * Parses JSON more strictly than `JSON.parse`, so that no two parsers can read it differently (RFC 8259 section 4):
  * no duplicate member names, however they are escaped, no member called `__proto__`, limited nesting, well-formed Unicode.

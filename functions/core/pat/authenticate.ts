@@ -2,7 +2,7 @@ import type { PatClaims } from '../../../schemas/pat.ts';
 import { openUsedJtis } from '../activity/used-jti.ts';
 import { bearerToken } from '../http/bearer.ts';
 import type { ApiRequest } from '../http/request.ts';
-import { type CurrentPolicy, type FindPolicy, policyFor } from '../policy/policy.ts';
+import { type CurrentPolicy, type FindPolicy, type PolicyPointer, policyFor } from '../policy/policy.ts';
 import { readEnvironment } from '../runtime/environment.ts';
 import type { Table } from '../table/table.ts';
 import { judgedAgent } from './holder.ts';
@@ -18,7 +18,15 @@ export interface Authenticated {
   proof: CheckedProof | undefined;
 }
 
-export type Authenticate = (request: ApiRequest, nowMs: number) => Promise<Authenticated>;
+/**
+ * @param readPointer - reads which policy is in force, with other records about the holder; default: it is read alone
+ * @throws ApiError UNAUTHORIZED or FORBIDDEN
+ */
+export type Authenticate = (
+  request: ApiRequest,
+  nowMs: number,
+  readPointer?: (claims: PatClaims) => Promise<PolicyPointer | undefined>,
+) => Promise<Authenticated>;
 
 export interface AuthenticatorParts {
   verifyPat: VerifyPat;
@@ -29,16 +37,15 @@ export interface AuthenticatorParts {
 
 /**
  * Checks that the PAT is genuine, that the caller holds its key if a proof is required, and that its policy is still in force.
- * @returns a function that throws ApiError UNAUTHORIZED or FORBIDDEN
  */
 export const openAuthenticator =
   ({ verifyPat, proofs, findPolicy, refusals }: AuthenticatorParts): Authenticate =>
-  async (request, nowMs) => {
+  async (request, nowMs, readPointer) => {
     const token = bearerToken(request, 'DPoP');
     const claims = await verifyPat(token, { baseUrl: request.baseUrl, nowMs });
     const proof = await proofs.checkAtUse(request, token, claims, nowMs);
-    const policy = findPolicy(request.baseUrl);
-    if (claims.pol !== policy.reference) throw await refusals.refuseOldPolicy(claims.pol, policy, request.baseUrl);
+    const policy = await findPolicy(request.baseUrl, readPointer && ((await readPointer(claims)) ?? null));
+    if (claims.pol !== policy.reference) throw await refusals.refuseOldPolicy(claims.pol, policy);
     return { claims, policy: policyFor(policy, judgedAgent(claims)), proof };
   };
 
@@ -59,7 +66,7 @@ export function authenticatorFromEnvironment(table: Table, findPolicy: FindPolic
 export const openCallerPolicy =
   (findPolicy: FindPolicy, verifyPat: VerifyPat | undefined) =>
   async (request: ApiRequest): Promise<CurrentPolicy> => {
-    const policy = findPolicy(request.baseUrl);
+    const policy = await findPolicy(request.baseUrl);
     if (!verifyPat || !policy.isAssigned || request.header('authorization') === undefined) return policy;
     try {
       const claims = await verifyPat(bearerToken(request, 'DPoP'), { baseUrl: request.baseUrl, nowMs: Date.now() });

@@ -96,10 +96,7 @@ export function openIssuer({ agents, archive, limits, signingKeys, verifyDomain 
 
     await applicant.consumeTokens?.();
     const decision = await consume(counter);
-    const [agent] = await Promise.all([
-      agents.admit(application, found, settings.isSharingAllowed),
-      archive.keep(policy.reference, policy.policy),
-    ]);
+    const [agent] = await Promise.all([agents.admit(application, found, settings.isSharingAllowed), archive.keep(policy)]);
 
     const { patLifeSeconds: lifeSeconds } = settings;
     const own = policyFor(policy, { account: accountOf(agentId, thumbprint), agentId: agent.agent_id, agentDomain: domain });

@@ -1,25 +1,21 @@
 import { methods } from '../../../schemas/intent.ts';
 import { intentUidPattern } from '../../../schemas/intent-uid.ts';
 import type { Constraint } from '../../../schemas/policy.ts';
+import { isDomain, isThumbprint } from './assignee.ts';
 import {
   type Comparison,
   type Condition,
   comparisons,
   intentSubjects,
   isDate,
-  isDomain,
   isInstant,
-  isThumbprint,
   type Scalar,
   type Subject,
   startOfDay,
 } from './conditions.ts';
 import { days, isTimeOfDay, isTimeZone } from './local-time.ts';
 import type { Position } from './position.ts';
-import { coversEntry, oneIntent } from './scope.ts';
-
-/** The last segment or fragment of a URI: the term in its vocabulary. */
-export const termOf = (uri: string): string => uri.split(/[/#:?]/).at(-1) ?? '';
+import { coversEntry, oneIntent, termOf } from './scope.ts';
 
 /** `period` is in seconds; `Infinity` means as long as the limit is in the policy. */
 export interface StatedLimit {

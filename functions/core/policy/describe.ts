@@ -1,15 +1,13 @@
-import { canonicalText } from '../../../schemas/canonical.ts';
-import type { Policy } from '../../../schemas/policy.ts';
-import type { CompiledPolicy } from './compile.ts';
+import { isWithin } from '../json/json.ts';
 import { type Condition, isDate, isInstant, isIntentSubject, type JudgedIntent, type Scalar } from './conditions.ts';
-import { termOf } from './constraints.ts';
-import { nameDuration, type Payment } from './duties.ts';
+import { nameDuration } from './durations.ts';
+import type { Payment } from './duties.ts';
+import type { CompiledPolicy } from './grant.ts';
 import { rulesFor, rulesForAll } from './judge.ts';
 import type { Charge } from './limits.ts';
-import { isWithin } from './position.ts';
-import { interpretPolicy, type Rule, type Signing } from './reading.ts';
+import type { Rule } from './reading.ts';
 import { assigneeOf } from './rule-index.ts';
-import { everyIntent } from './scope.ts';
+import { everyIntent, termOf } from './scope.ts';
 
 const unitNames: Record<number, string> = { 1: 'second', 60: 'minute', 3600: 'hour', 86400: 'day', 604800: 'week' };
 
@@ -129,29 +127,11 @@ export function describePointer(rules: readonly Rule[], pointer: string): string
   );
 }
 
-/**
- * A policy in plain sentences, one for each thing that it grants or requires.
- * @param policy - with `{base_url}` filled in
- * @throws PolicyError if it cannot be put into effect
- */
-export function describePolicy(policy: Policy, baseUrl: string): string[] {
-  const { rules, isExceedingProhibited, signings } = interpretPolicy(policy, baseUrl);
-  return [
-    `This is the policy ${policy.uid} (${policy.type}${policy.profile === undefined ? '' : `, profile ${policy.profile}`}).`,
-    ...listRules(rules).map(({ words }) => words),
-    ...(isExceedingProhibited ? ['You must not exceed the rate limit.'] : []),
-    ...new Set(signings.map(describeSigning)),
-  ];
-}
-
 /** Rules in words, with their JSON pointers. */
 export const listRules = (rules: readonly Rule[]): { rule: string; words: string }[] =>
   rules
     .toSorted((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind))
     .map((rule) => ({ rule: rule.pointer, words: describeRule(rule) }));
-
-const describeSigning = ({ target = 'the policy', assignee }: Signing): string =>
-  `You must sign ${target} with the key that you present as agent_public_key${assignee === undefined ? '' : ` (assignee: ${assignee})`}.`;
 
 const order: Rule['kind'][] = ['permission', 'prohibition', 'limit'];
 
@@ -165,13 +145,14 @@ export function describeTerms(compiled: Pick<CompiledPolicy, 'scope' | 'rules'>,
     .map(describeRule);
 }
 
-/** The changes between two policies in plain sentences; empty if there are none. */
-export function describeChanges(before: Policy, after: Policy, baseUrl: string): string[] {
-  const [earlier, now] = [describePolicy(before, baseUrl), describePolicy(after, baseUrl)];
+/**
+ * The changes between two different policies in plain sentences.
+ * @param before - the sentences of the earlier policy
+ */
+export function describeChanges(before: readonly string[], after: readonly string[]): string[] {
   const changes = [
-    ...earlier.filter((sentence) => !now.includes(sentence)).map((sentence) => `No longer: ${sentence}`),
-    ...now.filter((sentence) => !earlier.includes(sentence)).map((sentence) => `New: ${sentence}`),
+    ...before.filter((sentence) => !after.includes(sentence)).map((sentence) => `No longer: ${sentence}`),
+    ...after.filter((sentence) => !before.includes(sentence)).map((sentence) => `New: ${sentence}`),
   ];
-  if (changes.length > 0 || canonicalText(before) === canonicalText(after)) return changes;
-  return ['Only the wording has changed, not what the policy grants or requires.'];
+  return changes.length > 0 ? changes : ['Only the wording has changed, not what the policy grants or requires.'];
 }

@@ -1,49 +1,144 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import QuickLRU from 'quick-lru';
 import { canonicalDigest } from '../../../schemas/canonical.ts';
 import { type Billing, billing as billingSchema } from '../../../schemas/pat.ts';
-import type { Policy } from '../../../schemas/policy.ts';
+import { unpack } from '../json/pack.ts';
+import { unavailable } from '../runtime/api-error.ts';
 import { readEnvironment } from '../runtime/environment.ts';
-import { type CompiledPolicy, compilePolicy, compileRules } from './compile.ts';
+import { log } from '../runtime/log.ts';
+import { keys } from '../table/keys.ts';
+import type { Item, Table } from '../table/table.ts';
 import type { JudgedAgent } from './conditions.ts';
+import { type CompiledPolicy, compileRules } from './grant.ts';
+import { compilerVersion, type PublishedPolicy, readPublished } from './published.ts';
 import type { Rule } from './reading.ts';
 import { assigneeOf, rulesOf } from './rule-index.ts';
-import { fillTemplate, type PolicyTemplate, parsePolicyTemplate } from './template.ts';
 
+/** A policy, for callers at one address of the gate. */
 export interface CurrentPolicy extends PublishedPolicy {
+  /** exactly the response of `GET /api/policy` */
+  text: string;
+  /** SHA-256 of the canonical form, base64url */
+  digest: string;
+  /** a PAT's `pol`: `<uid>#sha-256=<digest>`, which binds the PAT to exactly the signed policy */
+  reference: string;
   /** as it applies to one agent; from {@link FindPolicy}, to an unknown agent */
   compiled: CompiledPolicy;
-  /** the rules for all agents */
-  rules: readonly Rule[];
   compiledFor(agent: JudgedAgent): CompiledPolicy;
   /** whether it has rules that are assigned to certain agents */
   isAssigned: boolean;
+  /** what says that it is in force; absent for the policy of the deployment, until one is published */
+  pointer?: PolicyPointer;
+}
+
+/** Which policy is in force: the version that was published last, if any. Features may add members. */
+export interface PolicyPointer extends Item {
+  /** digest of its text, in which `{base_url}` stands for the gate's address */
+  version?: string;
+  /** number of the log entry that wrote this pointer */
+  rev: number;
 }
 
 /** The policy as it applies to an agent. */
 export const policyFor = (policy: CurrentPolicy, agent: JudgedAgent): CurrentPolicy => ({ ...policy, compiled: policy.compiledFor(agent) });
 
-export type FindPolicy = (baseUrl: string) => CurrentPolicy;
+/**
+ * Finds the policy in force for callers at an address.
+ * @param pointer - if it has been read; null if there is none. Otherwise it is read
+ * @throws ApiError SERVICE_UNAVAILABLE if the policy cannot be read: an older one never takes its place
+ */
+export type FindPolicy = (baseUrl: string, pointer?: PolicyPointer | null) => CurrentPolicy | Promise<CurrentPolicy>;
+
+/** Maximum number of cached policies: a deployment has one or two addresses, and a policy is seldom replaced. */
+const maxCached = 16;
 
 /**
- * @param template - default: the policy of this deployment
- * @throws PolicyError at the first use if the policy cannot be put into effect; synthesis refuses such a policy
+ * Opens a published policy.
+ * @param text - see `published.ts`
  */
-export const openPolicy = (template = loadPolicyTemplate(), billing?: Billing): FindPolicy =>
-  perAddress((baseUrl) => {
-    const published = publish(template, baseUrl);
-    const whole = compilePolicy(published.policy, baseUrl, billing);
-    const isAssigned = whole.rules.some(assigneeOf);
-    const compiled = new WeakMap<readonly Rule[], CompiledPolicy>();
-    const compiledFor = (agent: JudgedAgent): CompiledPolicy => {
-      if (!isAssigned) return whole;
-      const rules = rulesOf(whole.rules, agent);
-      const own = compiled.get(rules) ?? compileRules(rules, billing);
-      compiled.set(rules, own);
-      return own;
-    };
-    return { ...published, compiled: compiledFor({ account: '' }), rules: whole.rules, compiledFor, isAssigned };
-  });
+export function openPolicy(text: string, billing?: Billing): (baseUrl: string) => CurrentPolicy {
+  const made = new QuickLRU<string, CurrentPolicy>({ maxSize: maxCached });
+  return (baseUrl) => {
+    const one = made.get(baseUrl) ?? fill(text, baseUrl, billing);
+    made.set(baseUrl, one);
+    return one;
+  };
+}
+
+function fill(text: string, baseUrl: string, billing?: Billing): CurrentPolicy {
+  const published = readPublished(text, baseUrl);
+  const { compiler, policy, rules } = published;
+  if (compiler !== compilerVersion) throw unreadable(`it was compiled by version ${compiler} of the compiler, not ${compilerVersion}`);
+  const isAssigned = rules.some(assigneeOf);
+  const whole = compileRules(rules, billing);
+  const compiled = new WeakMap<readonly Rule[], CompiledPolicy>();
+  const compiledFor = (agent: JudgedAgent): CompiledPolicy => {
+    if (!isAssigned) return whole;
+    const own = rulesOf(rules, agent);
+    const known = compiled.get(own) ?? compileRules(own, billing);
+    compiled.set(own, known);
+    return known;
+  };
+  const digest = canonicalDigest(policy);
+  const reference = `${policy.uid}#sha-256=${digest}`;
+  return {
+    ...published,
+    text: JSON.stringify(policy),
+    digest,
+    reference,
+    compiled: compiledFor({ account: '' }),
+    compiledFor,
+    isAssigned,
+  };
+}
+
+function unreadable(why: string) {
+  log.error('policy unreadable', { why });
+  return unavailable('The usage policy cannot be read. Nothing was sent. Ask the operators of this gate to publish a policy.');
+}
+
+/** The stored form of a published policy. */
+export interface PolicyItem extends Item {
+  /** see `published.ts` */
+  packed: Uint8Array;
+}
+
+/** Opens published policies by their versions. @returns a function that returns undefined if there is no such version */
+export function openPolicies(table: Pick<Table, 'get'>, billing?: Billing) {
+  const opened = new QuickLRU<string, (baseUrl: string) => CurrentPolicy>({ maxSize: maxCached });
+  return async (version: string, baseUrl: string): Promise<CurrentPolicy | undefined> => {
+    const known = opened.get(version);
+    if (known) return known(baseUrl);
+    const item = await table.get<PolicyItem>(keys.publishedPolicy(version));
+    if (!item) return undefined;
+    const made = openPolicy(String(await unpack(item.packed)), billing);
+    opened.set(version, made);
+    return made(baseUrl);
+  };
+}
+
+export interface InForceOptions {
+  billing?: Billing | undefined;
+  /** whether the policy changes by deployment only */
+  isFileOnly?: boolean;
+}
+
+/** @param fromFile - the policy of the deployment, which is in force until one is published */
+export function openPolicyInForce(
+  table: Pick<Table, 'get'>,
+  fromFile: FindPolicy,
+  { billing, isFileOnly = false }: InForceOptions = {},
+): FindPolicy {
+  const find = openPolicies(table, billing);
+  return async (baseUrl, given) => {
+    const pointer = given === undefined ? await table.get<PolicyPointer>(keys.policyInForce()) : given;
+    if (!pointer) return fromFile(baseUrl);
+    const { version } = pointer;
+    const policy = version === undefined || isFileOnly ? await fromFile(baseUrl) : await find(version, baseUrl);
+    if (!policy) throw unreadable(`version ${version} is missing`);
+    return { ...policy, pointer };
+  };
+}
 
 /** How `pay` duties are billed, if the deployment bills. */
 export function billingFromEnvironment(): Billing | undefined {
@@ -51,44 +146,17 @@ export function billingFromEnvironment(): Billing | undefined {
   return billing === undefined ? undefined : billingSchema.parse(JSON.parse(billing));
 }
 
-/** For functions that issue PATs or judge calls. */
-export const policyFromEnvironment = (): FindPolicy => openPolicy(loadPolicyTemplate(), billingFromEnvironment());
+/** The policy of the deployment, which synthesis has compiled: see `published.ts`. */
+export const readPolicyFile = (): string => readFileSync(new URL('policy.json', import.meta.url), 'utf8');
 
-export interface PublishedPolicy {
-  policy: Policy;
-  /** exactly the response of `GET /api/policy` */
-  text: string;
-  /** SHA-256 of the canonical form, base64url */
-  digest: string;
-  /** a PAT's `pol`: `<uid>#sha-256=<digest>`, which binds the PAT to exactly the signed policy */
-  reference: string;
-}
+export const isFileOnly = (): boolean => readEnvironment([], ['policySource']).policySource === 'file';
 
-export type FindPublishedPolicy = (baseUrl: string) => PublishedPolicy;
-
-/** Maximum number of cached policies: a deployment has one or two addresses. */
-const maxAddressCount = 16;
-
-export function perAddress<T>(make: (baseUrl: string) => T): (baseUrl: string) => T {
-  const made = new QuickLRU<string, T>({ maxSize: maxAddressCount });
-  return (baseUrl) => {
-    const one = made.get(baseUrl) ?? make(baseUrl);
-    made.set(baseUrl, one);
-    return one;
+export function policyFromEnvironment(table: Pick<Table, 'get'>): FindPolicy {
+  const billing = billingFromEnvironment();
+  let fromFile: FindPolicy | undefined;
+  const findInFile: FindPolicy = (baseUrl) => {
+    fromFile ??= openPolicy(readPolicyFile(), billing);
+    return fromFile(baseUrl);
   };
-}
-
-export function publish(template: PolicyTemplate, baseUrl: string): PublishedPolicy {
-  const policy = fillTemplate(template, baseUrl);
-  const digest = canonicalDigest(policy);
-  return { policy, text: JSON.stringify(policy), digest, reference: `${policy.uid}#sha-256=${digest}` };
-}
-
-/** For functions that show the policy but do not judge calls. */
-export const openPublishedPolicy = (template: PolicyTemplate): FindPublishedPolicy => perAddress((baseUrl) => publish(template, baseUrl));
-
-/** Reads the policy file beside the bundle or, without a bundle, at the root of the repository. */
-export function loadPolicyTemplate(): PolicyTemplate {
-  const beside = new URL('policy.json', import.meta.url);
-  return parsePolicyTemplate(readFileSync(existsSync(beside) ? beside : new URL('../../../policy.json', import.meta.url), 'utf8'));
+  return openPolicyInForce(table, findInFile, { billing, isFileOnly: isFileOnly() });
 }

@@ -23,5 +23,3 @@ export class Position {
     this.#issues.push({ path: this.pointer, problem });
   }
 }
-
-export const isWithin = (pointer: string, ancestor: string): boolean => pointer === ancestor || pointer.startsWith(`${ancestor}/`);

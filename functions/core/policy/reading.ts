@@ -9,13 +9,16 @@ import {
   type Prohibition,
   placeholder,
 } from '../../../schemas/policy.ts';
-import { type Condition, readAssignee } from './conditions.ts';
-import { decode, readConstraints, type StatedLimit, termOf } from './constraints.ts';
-import { isApproval, type Payment, readDuty, toSeconds } from './duties.ts';
+import { isWithin } from '../json/json.ts';
+import { readAssignee } from './assignee.ts';
+import type { Condition } from './conditions.ts';
+import { decode, readConstraints, type StatedLimit } from './constraints.ts';
+import { toSeconds } from './durations.ts';
+import { isApproval, type Payment, readDuty } from './duties.ts';
 import { type Charge, mergeCharges } from './limits.ts';
 import { toMinorUnits } from './money.ts';
-import { isWithin, Position } from './position.ts';
-import { coversEntry, everyIntent, oneIntent, oneNamespace } from './scope.ts';
+import { Position } from './position.ts';
+import { coversEntry, everyIntent, oneIntent, oneNamespace, termOf } from './scope.ts';
 
 export interface Rule {
   /** JSON pointer to it */

@@ -1,5 +1,8 @@
 import { intentUidPattern, splitIntentUid } from '../../../schemas/intent-uid.ts';
 
+/** The last segment or fragment of a URI: the term in its vocabulary. */
+export const termOf = (uri: string): string => uri.split(/[/#:?]/).at(-1) ?? '';
+
 const anySegment = '*';
 
 export const everyIntent = `${anySegment}:${anySegment}:${anySegment}:execute`;

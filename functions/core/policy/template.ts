@@ -3,9 +3,8 @@ import type { Issue } from '../../../schemas/errors.ts';
 import { isRawNumber, parseExact, toDouble } from '../../../schemas/number.ts';
 import { type Policy, placeholder, policy } from '../../../schemas/policy.ts';
 import { describeHidden } from '../../../schemas/text.ts';
-import { isObject, issuesOf, parseJson, pointer } from '../json/json.ts';
+import { isObject, issuesOf, isWithin, parseJson, pointer } from '../json/json.ts';
 import { ApiError } from '../runtime/api-error.ts';
-import { isWithin } from './position.ts';
 import { interpretPolicy, PolicyError } from './reading.ts';
 import { normalizePolicy } from './spellings.ts';
 

@@ -41,6 +41,7 @@ export function openLiveIntents(table: Pick<Table, 'get' | 'getAll' | 'query'>) 
     others: readonly Key[] = [],
     relatedKeyOf?: (intent: IntentRecord) => Key,
   ): Promise<{ found: LiveIntent | undefined; others: (Item | undefined)[]; related?: Item | undefined }> {
+    if (!isIntentUid(uid)) return { found: undefined, others: await table.getAll(others) };
     const guessed = lastRead.get(uid) ?? [];
     const [item, ...rest] = await table.getAll([keys.intent(uid), ...others, ...guessed]);
     const read = { found: undefined, others: rest.slice(0, others.length) };

@@ -26,6 +26,8 @@ export const variables = {
   issueLimitPerHour: 'ISSUE_LIMIT_PER_HOUR',
   /** billing of `pay` duties as JSON `{"method","id"}`, if configured */
   billing: 'BILLING',
+  /** `file`: the policy changes by deployment only */
+  policySource: 'POLICY_SOURCE',
   /** name of the function that issues PATs, or ARN of its alias, for the function that may not sign PATs itself */
   issueFunction: 'ISSUE_FUNCTION',
   /** name of the search function, for functions that suggest intents */

@@ -62,7 +62,7 @@ async function findNearest(request: ApiRequest, { search, findPolicy }: NearestD
   // not filtered by namespace, which may be the misspelt part
   const query = { query: `${namespace} ${slug}`, view: 'brief', page_size: '100' };
   const { intents } = found.parse((await search(innerRequest(request, { query }))).body);
-  const { compiled } = findPolicy(request.baseUrl);
+  const { compiled } = await findPolicy(request.baseUrl);
   const words = questionWords(slug);
   return intents
     .filter(({ intent_uid }) => isPermitted(compiled.scope, intent_uid) && !isProhibited(compiled, intent_uid))

@@ -20,6 +20,7 @@ const ofCore = {
   head: { table: 'registry', prefix: 'HEAD#' },
   log: { table: 'registry', prefix: 'LOG#' },
   versions: { table: 'registry', prefix: 'VERSIONS#' },
+  publishedPolicy: { table: 'registry', prefix: 'POLICIES#' },
   snapshot: { table: 'registry', prefix: 'SNAPSHOT#' },
   policy: { table: 'activity', prefix: 'POLICY#' },
   agent: { table: 'activity', prefix: 'AGENT#' },
@@ -75,6 +76,9 @@ export function toSortKey(text: string, prefixBytes = 0): string {
 
 export const toSlot = (ms: number): string => new Date(ms).toISOString().slice(0, 16);
 
+/** DynamoDB reads one item 3,000 times a second. */
+export const policyCopies = 8;
+
 const key = definePartitions(ofCore);
 
 export const keys = {
@@ -94,6 +98,9 @@ export const keys = {
   log: (seq: number): Key => key('log', '', String(seq).padStart(12, '0')),
   versions: (seq: number): Key => key('versions', String(seq), 'VERSIONS'),
   policy: (reference: string): Key => key('policy', reference, 'POLICY'),
+  /** which policy is in force; there are several equal copies, because every execution reads one */
+  policyInForce: (copy: number = Math.floor(Math.random() * policyCopies)): Key => key('publishedPolicy', String(copy), 'IN FORCE'),
+  publishedPolicy: (version: string): Key => key('publishedPolicy', version, 'POLICY'),
   /** lease of the run that saves a snapshot of the search index */
   snapshot: (): Key => key('snapshot', '', 'LEASE'),
   agent: (agentId: string): Key => key('agent', foldName(agentId), 'AGENT'),

@@ -1,5 +1,4 @@
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { loadPolicyTemplate, openPolicy } from '../../../functions/core/policy/policy.ts';
 import { createAction as createAccept } from '../../../functions/sign-in/accept-policy.ts';
 import { createAction as createAuthorize } from '../../../functions/sign-in/authorize.ts';
 import { openClients } from '../../../functions/sign-in/clients.ts';
@@ -7,6 +6,7 @@ import { createAction as createFinish } from '../../../functions/sign-in/finish-
 import { openSignIns } from '../../../functions/sign-in/sign-ins.ts';
 import { openUserPool } from '../../../functions/sign-in/user-pool.ts';
 import { invoke } from '../../support/invoke.ts';
+import { loadPolicyTemplate, openPolicy } from '../../support/policy.ts';
 import { published } from '../../support/sign-in/client-documents.ts';
 import {
   decide,

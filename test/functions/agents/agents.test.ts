@@ -12,11 +12,11 @@ import { openDeferredCalls } from '../../../functions/core/execution/deferred-ca
 import { countExecution } from '../../../functions/core/limit/limit-request.ts';
 import { openRateLimiter } from '../../../functions/core/limit/rate-limiter.ts';
 import { chargesOf } from '../../../functions/core/policy/judge.ts';
-import { openPolicy } from '../../../functions/core/policy/policy.ts';
 import { agentId as agentIdSchema } from '../../../schemas/agent.ts';
 import { agentAddress, agent as agentSchema, agentWithUsage } from '../../../schemas/agents/agents.ts';
 import { bindAgent } from '../../support/bind-agent.ts';
 import { byAdmin, invoke, refusalOf } from '../../support/invoke.ts';
+import { openPolicy } from '../../support/policy.ts';
 import { startTable } from '../../support/table.ts';
 
 const store = await startTable();

@@ -3,10 +3,10 @@ import { openAgents } from '../../../functions/agents/agents.ts';
 import { openApprovalCheck } from '../../../functions/agents/approval-check.ts';
 import { operator } from '../../../functions/core/admin/admin.ts';
 import { signedInAgentId } from '../../../functions/core/pat/holder.ts';
-import { openPolicy } from '../../../functions/core/policy/policy.ts';
 import { openSignIns } from '../../../functions/sign-in/sign-ins.ts';
 import { baseUrl, startGate } from '../../support/gate.ts';
 import { invoke } from '../../support/invoke.ts';
+import { openPolicy } from '../../support/policy.ts';
 import { makeVerifier } from '../../support/sign-in/sign-in.ts';
 import { openToken } from '../../support/sign-in/token-endpoint.ts';
 

@@ -15,7 +15,6 @@ import { operator } from '../../../functions/core/admin/admin.ts';
 import { outwaitEarlierReads, recheckAfterMs } from '../../../functions/core/execution/block-check.ts';
 import { openDeferredCalls } from '../../../functions/core/execution/deferred-call-store.ts';
 import { openRateLimiter } from '../../../functions/core/limit/rate-limiter.ts';
-import { loadPolicyTemplate, openPolicy } from '../../../functions/core/policy/policy.ts';
 import { log } from '../../../functions/core/runtime/log.ts';
 import { agentPage, agentWithUsage } from '../../../schemas/agents/agents.ts';
 import { makeAgent, signJws, signProof } from '../../support/agent-keys.ts';
@@ -23,6 +22,7 @@ import { startExecuting } from '../../support/executing.ts';
 import { type Agent, baseUrl, execute, newAgent, obtainPat, post, requestPat } from '../../support/gate.ts';
 import { type Answer, byAdmin, invoke, nextQuery, refusalOf } from '../../support/invoke.ts';
 import { letPass } from '../../support/let-pass.ts';
+import { loadPolicyTemplate, openPolicy } from '../../support/policy.ts';
 import { intentOf } from '../../support/records.ts';
 import { refusals } from '../../support/registry.ts';
 

@@ -4,7 +4,6 @@ import type { Context } from 'aws-lambda';
 import { listAssets } from '../../../console/assets.ts';
 import { renderConsole, renderReference } from '../../../console/pages.ts';
 import { type Action, serve } from '../../../functions/core/http/serve.ts';
-import { openPolicy } from '../../../functions/core/policy/policy.ts';
 import { parsePolicyTemplate } from '../../../functions/core/policy/template.ts';
 import { createAction as createConsole } from '../../../functions/documents/get-console.ts';
 import { createAction as createPage } from '../../../functions/documents/get-docs.ts';
@@ -12,6 +11,7 @@ import { createAction as createAsset } from '../../../functions/documents/get-do
 import { createAction as createOpenApi } from '../../../functions/documents/get-openapi.ts';
 import { toOpenApi } from '../../../lib/documents/document.ts';
 import { type Call, eventOf, invoke, refusalOf } from '../../support/invoke.ts';
+import { openPolicy } from '../../support/policy.ts';
 
 const policyText = readFileSync('policy.json', 'utf8');
 const assets = listAssets();

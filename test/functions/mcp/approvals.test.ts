@@ -1,5 +1,4 @@
 import { expect, test } from '@jest/globals';
-import { openPolicy } from '../../../functions/core/policy/policy.ts';
 import { signProof, type TestAgent } from '../../support/agent-keys.ts';
 import { openApprovalParts } from '../../support/approvals/approval-parts.ts';
 import { approvalTemplate as template } from '../../support/deferred.ts';
@@ -7,6 +6,7 @@ import { startExecuting } from '../../support/executing.ts';
 import { baseUrl, newAgent, obtainPat } from '../../support/gate.ts';
 import { invoke } from '../../support/invoke.ts';
 import { openMcp, toolEndpoints } from '../../support/mcp/mcp.ts';
+import { openPolicy } from '../../support/policy.ts';
 import { intentOf } from '../../support/records.ts';
 
 const { gate, upstream, serviceId, endpointAt } = await startExecuting();

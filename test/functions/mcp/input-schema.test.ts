@@ -3,8 +3,10 @@ import * as z from 'zod';
 import { describeInput } from '../../../functions/mcp/input-schema.ts';
 import { type Endpoints, openTools } from '../../../functions/mcp/tools.ts';
 import { findRefused } from '../../support/model-providers.ts';
+import { openPolicy } from '../../support/policy.ts';
 
-const toolsOf = (isSignInOffered: boolean) => openTools({} as Endpoints, { isFreshRequired: false, isSignInOffered });
+const toolsOf = (isSignInOffered: boolean) =>
+  openTools({} as Endpoints, { findPolicy: openPolicy(), isFreshRequired: false, isSignInOffered });
 const refusedFor = (inputSchema: object, name = 'sing') => findRefused({ name, inputSchema });
 
 describe('no provider of models refuses', () => {

@@ -1,7 +1,6 @@
 import { afterAll, describe, expect, test } from '@jest/globals';
 import type { Action } from '../../../functions/core/http/serve.ts';
 import { signPat } from '../../../functions/core/pat/token.ts';
-import { openPolicy } from '../../../functions/core/policy/policy.ts';
 import { ApiError } from '../../../functions/core/runtime/api-error.ts';
 import { explainPolicy } from '../../../functions/mcp/explain-policy.ts';
 import type { Deps } from '../../../functions/mcp/mcp.ts';
@@ -10,6 +9,7 @@ import type { PatClaims } from '../../../schemas/pat.ts';
 import { baseUrl, newAgent, requestPat, startGate } from '../../support/gate.ts';
 import { type Answer, invoke } from '../../support/invoke.ts';
 import { callTool, openMcp, toolEndpoints } from '../../support/mcp/mcp.ts';
+import { openPolicy } from '../../support/policy.ts';
 
 const gate = await startGate();
 afterAll(() => gate.stop());
@@ -208,8 +208,9 @@ test.each<[string[], string, number]>([
 });
 
 test('if fresh signatures are required, explains which claims the JWS must have', () => {
-  const { policy } = openPolicy()(baseUrl);
-  const { text, data } = explainPolicy(policy, baseUrl, true);
+  const current = openPolicy()(baseUrl);
+  const { policy } = current;
+  const { text, data } = explainPolicy(current, baseUrl, true);
   expect(text).toContain(`iat and exp (seconds since 1970), aud "${baseUrl}", and a jti that is new each time`);
   expect(text).toContain('a compact JWS (RS256, PS256, ES256, ES384, EdDSA, or Ed25519)');
   expect(text).not.toContain('openssl');

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { verifyCheckpoint, verifyReceipt } from '../../../client/receipts.ts';
 import { nest } from '../../../functions/core/execution/around.ts';
 import type { Action } from '../../../functions/core/http/serve.ts';
-import { loadPolicyTemplate } from '../../../functions/core/policy/policy.ts';
 import { openEvidence } from '../../../functions/receipts/around.ts';
 import { createAction as createGetLog } from '../../../functions/receipts/get-log.ts';
 import { createAction as createGetProof } from '../../../functions/receipts/get-proof.ts';
@@ -13,6 +12,7 @@ import { openDeferredParts } from '../../support/deferred.ts';
 import { startExecuting } from '../../support/executing.ts';
 import { execute, newAgent, obtainPat } from '../../support/gate.ts';
 import { type Answer, invoke, refusalOf } from '../../support/invoke.ts';
+import { loadPolicyTemplate } from '../../support/policy.ts';
 import { startReceiptLog } from '../../support/receipts/log.ts';
 import { intentOf } from '../../support/records.ts';
 

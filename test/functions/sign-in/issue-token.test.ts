@@ -8,7 +8,6 @@ import { accountOf, personOf, signedInAgentId } from '../../../functions/core/pa
 import { openProofs } from '../../../functions/core/pat/proof.ts';
 import { signPat } from '../../../functions/core/pat/token.ts';
 import { openPatVerifier } from '../../../functions/core/pat/verify.ts';
-import { loadPolicyTemplate, openPolicy } from '../../../functions/core/policy/policy.ts';
 import { unavailable } from '../../../functions/core/runtime/api-error.ts';
 import { keys } from '../../../functions/core/table/keys.ts';
 import { openRefreshTokens } from '../../../functions/sign-in/refresh-tokens.ts';
@@ -18,6 +17,7 @@ import { tokenRefusal, tokenResponse } from '../../../schemas/sign-in/sign-in.ts
 import { bindAgent } from '../../support/bind-agent.ts';
 import { baseUrl, startGate } from '../../support/gate.ts';
 import { type Answer, invoke } from '../../support/invoke.ts';
+import { loadPolicyTemplate, openPolicy } from '../../support/policy.ts';
 import { makeVerifier } from '../../support/sign-in/sign-in.ts';
 import { openToken } from '../../support/sign-in/token-endpoint.ts';
 import { blockAgent, revokeAgent, unblockAgent } from '../../support/stop-agent.ts';

@@ -1,15 +1,15 @@
 import { afterAll, expect, test } from '@jest/globals';
 import type { Executed } from '../../../functions/core/activity/history.ts';
 import { openHistory } from '../../../functions/core/activity/history.ts';
-import { loadPolicyTemplate, openPolicy, publish } from '../../../functions/core/policy/policy.ts';
 import type { PolicyTemplate } from '../../../functions/core/policy/template.ts';
 import { newUlid } from '../../../functions/core/runtime/ulid.ts';
 import { createAction } from '../../../functions/trial/get-policy-trial.ts';
-import { readTrial } from '../../../functions/trial/trial.ts';
-import { openTrials } from '../../../functions/trial/trial-verdict.ts';
+import { readTrial } from '../../../functions/trial/read-trial.ts';
 import { namedPolicyTrial } from '../../../schemas/executions.ts';
 import { byAdmin, invoke, refusalOf } from '../../support/invoke.ts';
+import { loadPolicyTemplate, openPolicy } from '../../support/policy.ts';
 import { startRegistry } from '../../support/registry.ts';
+import { trialOf } from '../../support/trial/policy-trial.ts';
 
 const registry = await startRegistry();
 afterAll(() => registry.stop());
@@ -39,7 +39,7 @@ const read = (tried: PolicyTemplate | undefined, query: Record<string, string> =
       createAction({
         history: openHistory(registry.table),
         findPolicy: openPolicy(inForce),
-        findTrial: openTrials(tried),
+        findTrial: trialOf(tried),
         now: () => nowMs,
       }),
     ),
@@ -51,7 +51,7 @@ test('answers 404 without a policy on trial', async () => {
   expect(refusalOf(await read(undefined))).toEqual({
     status: 404,
     code: 'NOT_FOUND',
-    message: 'No policy is on trial. Name one in the setting tryPolicyFile, and deploy.',
+    message: 'No policy is on trial. Put one on trial with PUT /api/policy/try, or with: intent-gate policy publish FILE --try',
     details: { reason: 'no_trial' },
   });
 });
@@ -74,7 +74,7 @@ test('reports by rule, agent and intent what the policy would have done, and whi
     holder: 'key-9',
     ...prohibited,
     rule: '/prohibition/0',
-    policy_digest: publish(inForce, 'https://api.example/test').digest,
+    policy_digest: openPolicy(inForce)('https://api.example/test').digest,
   });
   await openHistory(registry.table).keep([
     ...[10, 9, 8, 7].map((minutesAgo) => call(minutesAgo)),

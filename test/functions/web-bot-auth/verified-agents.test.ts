@@ -10,7 +10,6 @@ import { openApprovedDomains } from '../../../functions/agents/approved-domains.
 import type { Action } from '../../../functions/core/http/serve.ts';
 import { openBoundReads } from '../../../functions/core/pat/document-reads.ts';
 import { openPatVerifier } from '../../../functions/core/pat/verify.ts';
-import { openPolicy } from '../../../functions/core/policy/policy.ts';
 import { parsePolicyTemplate } from '../../../functions/core/policy/template.ts';
 import { openRegistry } from '../../../functions/core/registry/registry.ts';
 import { openSqliteEngine } from '../../../functions/core/search/sqlite/engine.ts';
@@ -22,6 +21,7 @@ import { serviceOver } from '../../client/service.ts';
 import { makeCertificate } from '../../support/certificate.ts';
 import { type Agent, baseUrl, execute, newAgent, requestPat, startGate } from '../../support/gate.ts';
 import { type Call, invoke, refusalOf, someAdmin } from '../../support/invoke.ts';
+import { openPolicy } from '../../support/policy.ts';
 import { intentOf, serviceNamed } from '../../support/records.ts';
 import { refusals } from '../../support/registry.ts';
 import { startUpstream } from '../../support/upstream.ts';

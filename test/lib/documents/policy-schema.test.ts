@@ -103,7 +103,6 @@ test('is written beside the function that serves it', () => {
   const filesOf = prepareFiles({
     settings: parseSettings({}),
     policy: readFileSync('policy.json', 'utf8'),
-    policies: {},
     build: { bundle: () => {}, buildPages: () => ({}), wordVectors: 'functions/core/search/word-vectors.bin' },
   });
   expect(JSON.parse(String(filesOf({ documents: 'assets' })['assets/policy.schema.json']))).toEqual(schema);

@@ -6,11 +6,11 @@ import type { Admin } from '../../../functions/core/admin/admin.ts';
 import { openDeferredCalls } from '../../../functions/core/execution/deferred-call-store.ts';
 import { firstOf } from '../../../functions/core/execution/instead.ts';
 import type { Action } from '../../../functions/core/http/serve.ts';
-import { openPolicy } from '../../../functions/core/policy/policy.ts';
 import type { Approval } from '../../../schemas/approvals/approvals.ts';
 import { approvalTemplate, type Options, openDeferredParts } from '../deferred.ts';
 import type { Gate } from '../gate.ts';
 import { type Answer, byAdmin, invoke } from '../invoke.ts';
+import { openPolicy } from '../policy.ts';
 
 /** An admin of everything. */
 export const admin: Admin = { actor: { subject: '1', user_name: 'ann' }, requestId: 'request-1' };

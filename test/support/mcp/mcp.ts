@@ -1,9 +1,9 @@
 import { openAdmission } from '../../../functions/core/execution/admit.ts';
 import type { Action } from '../../../functions/core/http/serve.ts';
-import { loadPolicyTemplate, openPolicy } from '../../../functions/core/policy/policy.ts';
 import { createAction, type Deps } from '../../../functions/mcp/mcp.ts';
 import type { Gate } from '../gate.ts';
 import { type Answer, invoke } from '../invoke.ts';
+import { loadPolicyTemplate, openPolicy } from '../policy.ts';
 import { toolCall } from '../tool-call.ts';
 
 const none: Action = async () => ({ status: 200, body: {} });
@@ -12,7 +12,6 @@ const none: Action = async () => ({ status: 200, body: {} });
 export const toolEndpoints = (gate: Pick<Gate, 'openExecute'>): Deps['endpoints'] => ({
   searchIntents: none,
   getIntent: none,
-  getPolicy: none,
   issuePat: none,
   executeIntent: gate.openExecute(),
   getExecution: none,

@@ -2,11 +2,11 @@ import { openUsedJtis } from '../../../functions/core/activity/used-jti.ts';
 import { openRateLimiter } from '../../../functions/core/limit/rate-limiter.ts';
 import { type IssueCheck, openAgentBinder } from '../../../functions/core/pat/bind-agent.ts';
 import { openPolicyArchive } from '../../../functions/core/pat/policy-refusals.ts';
-import { loadPolicyTemplate, openPolicy } from '../../../functions/core/policy/policy.ts';
 import { createAction } from '../../../functions/sign-in/issue-token.ts';
 import { openRefreshTokens } from '../../../functions/sign-in/refresh-tokens.ts';
 import { openSignIns } from '../../../functions/sign-in/sign-ins.ts';
 import type { Gate } from '../gate.ts';
+import { loadPolicyTemplate, openPolicy } from '../policy.ts';
 
 interface Options {
   template?: ReturnType<typeof loadPolicyTemplate>;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { judgedAgent } from '../../../functions/core/pat/holder.ts';
-import { type CurrentPolicy, openPolicy, policyFor } from '../../../functions/core/policy/policy.ts';
+import { type CurrentPolicy, policyFor } from '../../../functions/core/policy/policy.ts';
 import type { Rule } from '../../../functions/core/policy/reading.ts';
 import { type PolicyTemplate, parsePolicyTemplate } from '../../../functions/core/policy/template.ts';
 import { openIntents } from '../../../functions/core/registry/intents.ts';
@@ -8,14 +8,15 @@ import { openServices } from '../../../functions/core/registry/services.ts';
 import { CallFailed } from '../../../functions/core/relay/call-failure.ts';
 import { log } from '../../../functions/core/runtime/log.ts';
 import { keys } from '../../../functions/core/table/keys.ts';
+import { readTrial } from '../../../functions/trial/read-trial.ts';
 import { openReplay, replay } from '../../../functions/trial/replay.ts';
-import { readTrial } from '../../../functions/trial/trial.ts';
-import { openTrialObserver, openTrials } from '../../../functions/trial/trial-verdict.ts';
+import { type FindTrial, openTrialObserver } from '../../../functions/trial/trial-verdict.ts';
 import { type RecordedExecution, recordedExecution } from '../../../schemas/executions.ts';
 import type { PatClaims } from '../../../schemas/pat.ts';
 import { openMemoryTable } from '../../world/memory-table.ts';
 import { answerFrom, openExecuteOver } from '../actions.ts';
 import { execute } from '../gate.ts';
+import { openPolicy } from '../policy.ts';
 import { chooseWith } from '../random.ts';
 import { intentOf, serviceNamed } from '../records.ts';
 
@@ -191,7 +192,7 @@ export async function runCalls(calls: readonly TrialCall[], template: PolicyTemp
       return { claims: claimsUnder(policy), policy, proof: undefined };
     },
     relay: { connect },
-    observers: [openTrialObserver(openTrials(tried))],
+    observers: [openTrialObserver(trialOf(tried))],
     now,
   });
   const run: TrialRun = {
@@ -219,6 +220,12 @@ export async function runCalls(calls: readonly TrialCall[], template: PolicyTemp
   assert.equal(run.lines.length, calls.length);
   return run;
 }
+
+/** The policy on trial, without a table. */
+export const trialOf =
+  (template: PolicyTemplate | undefined): FindTrial =>
+  async (_, address) =>
+    template && readTrial(template, address);
 
 /** Counts of what was compared, to notice a run that compares nothing. */
 export interface TrialFindings {

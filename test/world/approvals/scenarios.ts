@@ -11,7 +11,6 @@ import { openSlowCalls } from '../../../functions/core/execution/slow-calls.ts';
 import { pack, unpack } from '../../../functions/core/json/pack.ts';
 import { openRateLimiter } from '../../../functions/core/limit/rate-limiter.ts';
 import { newClaims } from '../../../functions/core/pat/token.ts';
-import { openPolicy } from '../../../functions/core/policy/policy.ts';
 import { openIntents } from '../../../functions/core/registry/intents.ts';
 import { openServices } from '../../../functions/core/registry/services.ts';
 import { keys } from '../../../functions/core/table/keys.ts';
@@ -22,6 +21,7 @@ import { waitingForApproval } from '../../support/approvals/approval-parts.ts';
 import { bindAgent } from '../../support/bind-agent.ts';
 import { approvalTemplate } from '../../support/deferred.ts';
 import { invoke } from '../../support/invoke.ts';
+import { openPolicy } from '../../support/policy.ts';
 import { intentOf, serviceNamed } from '../../support/records.ts';
 import type { Caller, Cast, End, Scenario } from '../explore.ts';
 import { type MemoryTable, openMemoryTable } from '../memory-table.ts';
@@ -76,7 +76,7 @@ async function makeWorld(count: number) {
 const work = ({ table, act }: Caller, id: string, sent: (url: string) => void) =>
   openDeferredRun({
     deferred: openDeferredCalls(table),
-    resolve: openResolver({ intents: openIntents(table), slowCalls: openSlowCalls(table, 'run-deferred-call', 10) }),
+    resolve: openResolver({ intents: openIntents(table), slowCalls: openSlowCalls(table, 'run-deferred-call', 10) }).resolve,
     findPolicy: policyOf(),
     limits: openRateLimiter(table),
     relay: {

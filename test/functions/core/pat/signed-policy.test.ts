@@ -4,10 +4,10 @@ import fc from 'fast-check';
 import { readAgentKey } from '../../../../functions/core/pat/agent-key.ts';
 import { invalidSignature } from '../../../../functions/core/pat/refusals.ts';
 import { signableTexts, verifySignedPolicy } from '../../../../functions/core/pat/signed-policy.ts';
-import { openPolicy } from '../../../../functions/core/policy/policy.ts';
 import { ApiError } from '../../../../functions/core/runtime/api-error.ts';
 import { canonicalText } from '../../../../schemas/canonical.ts';
 import { kinds, makeAgent, signDetached, signJws, type TestAgent } from '../../../support/agent-keys.ts';
+import { openPolicy } from '../../../support/policy.ts';
 
 const baseUrl = 'https://gate.example';
 const current = openPolicy()(baseUrl);

@@ -1,11 +1,13 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { compilePolicy, compileRules } from '../../../../functions/core/policy/compile.ts';
-import { agentOf, type JudgedAgent, readAssignee } from '../../../../functions/core/policy/conditions.ts';
+import { agentOf, readAssignee } from '../../../../functions/core/policy/assignee.ts';
+import { compilePolicy } from '../../../../functions/core/policy/compile.ts';
+import type { JudgedAgent } from '../../../../functions/core/policy/conditions.ts';
 import { findContradictions } from '../../../../functions/core/policy/contradictions.ts';
-import { describePolicy } from '../../../../functions/core/policy/describe.ts';
+import { compileRules } from '../../../../functions/core/policy/grant.ts';
 import { judge, mayBeExecuted } from '../../../../functions/core/policy/judge.ts';
 import { rulesOf } from '../../../../functions/core/policy/rule-index.ts';
+import { describePolicy } from '../../../../functions/core/policy/sentences.ts';
 import { fillTemplate, parsePolicyTemplate } from '../../../../functions/core/policy/template.ts';
 
 const address = 'https://gate.example';

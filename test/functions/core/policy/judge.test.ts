@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { type CompiledPolicy, compilePolicy } from '../../../../functions/core/policy/compile.ts';
+import { compilePolicy } from '../../../../functions/core/policy/compile.ts';
 import {
   type Call,
   evaluateCondition,
@@ -11,6 +11,7 @@ import {
 } from '../../../../functions/core/policy/conditions.ts';
 import { findContradictions } from '../../../../functions/core/policy/contradictions.ts';
 import { describeRefusal, describeTerms } from '../../../../functions/core/policy/describe.ts';
+import type { CompiledPolicy } from '../../../../functions/core/policy/grant.ts';
 import { chargesOf, judge, mayBeExecuted } from '../../../../functions/core/policy/judge.ts';
 import { unitOf } from '../../../../functions/core/policy/limits.ts';
 import { PolicyError } from '../../../../functions/core/policy/reading.ts';

@@ -3,11 +3,11 @@ import { promisify } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { signableTexts } from '../../../../functions/core/pat/signed-policy.ts';
-import { describeChanges, describePolicy } from '../../../../functions/core/policy/describe.ts';
-import { loadPolicyTemplate, openPolicy } from '../../../../functions/core/policy/policy.ts';
 import { PolicyError } from '../../../../functions/core/policy/reading.ts';
+import { comparePolicies, describePolicy } from '../../../../functions/core/policy/sentences.ts';
 import { fillTemplate, parsePolicyTemplate } from '../../../../functions/core/policy/template.ts';
 import { type Constraint, type Duty, odrlContext, type Policy } from '../../../../schemas/policy.ts';
+import { loadPolicyTemplate, openPolicy } from '../../../support/policy.ts';
 import { execute, issuesIn, policyOf, when } from './policies.ts';
 
 const baseUrl = 'https://gate.example';
@@ -216,12 +216,12 @@ describe('in plain sentences', () => {
       Object.assign(copy[list]?.[0]?.constraint?.[0] ?? {}, change);
       return copy;
     };
-    expect(describeChanges(shipped(), withFirst('permission', { rightOperand: 30 }), baseUrl)).toEqual([
+    expect(comparePolicies(shipped(), withFirst('permission', { rightOperand: 30 }), baseUrl)).toEqual([
       'No longer: You may execute every intent, at most 60 times a minute.',
       'New: You may execute every intent, at most 30 times a minute.',
     ]);
-    expect(describeChanges(shipped(), shipped(), baseUrl)).toEqual([]);
-    expect(describeChanges(shipped(), withFirst('obligation', { operator: 'use' }), baseUrl)).toEqual([
+    expect(comparePolicies(shipped(), shipped(), baseUrl)).toEqual([]);
+    expect(comparePolicies(shipped(), withFirst('obligation', { operator: 'use' }), baseUrl)).toEqual([
       'Only the wording has changed, not what the policy grants or requires.',
     ]);
   });

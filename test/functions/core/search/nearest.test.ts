@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Action } from '../../../../functions/core/http/serve.ts';
-import { loadPolicyTemplate, openPolicy } from '../../../../functions/core/policy/policy.ts';
 import { parsePolicyTemplate } from '../../../../functions/core/policy/template.ts';
 import { openIntents } from '../../../../functions/core/registry/intents.ts';
 import { openRegistry } from '../../../../functions/core/registry/registry.ts';
@@ -11,6 +10,7 @@ import { openSqliteEngine } from '../../../../functions/core/search/sqlite/engin
 import { createAction as createGetIntent } from '../../../../functions/get-intent.ts';
 import { createAction as createSearch } from '../../../../functions/search-intents.ts';
 import { type Answer, invoke } from '../../../support/invoke.ts';
+import { loadPolicyTemplate, openPolicy } from '../../../support/policy.ts';
 import { intentOf, serviceNamed } from '../../../support/records.ts';
 import { openMemoryTable } from '../../../world/memory-table.ts';
 

@@ -1,0 +1,26 @@
+import { canonicalText } from '../../../schemas/canonical.ts';
+import type { Policy } from '../../../schemas/policy.ts';
+import { describeChanges, listRules } from './describe.ts';
+import { interpretPolicy, type Signing } from './reading.ts';
+
+/**
+ * A policy in plain sentences, one for each thing that it grants or requires.
+ * @param policy - with `{base_url}` filled in
+ * @throws PolicyError if it cannot be put into effect
+ */
+export function describePolicy(policy: Policy, baseUrl: string): string[] {
+  const { rules, isExceedingProhibited, signings } = interpretPolicy(policy, baseUrl);
+  return [
+    `This is the policy ${policy.uid} (${policy.type}${policy.profile === undefined ? '' : `, profile ${policy.profile}`}).`,
+    ...listRules(rules).map(({ words }) => words),
+    ...(isExceedingProhibited ? ['You must not exceed the rate limit.'] : []),
+    ...new Set(signings.map(describeSigning)),
+  ];
+}
+
+const describeSigning = ({ target = 'the policy', assignee }: Signing): string =>
+  `You must sign ${target} with the key that you present as agent_public_key${assignee === undefined ? '' : ` (assignee: ${assignee})`}.`;
+
+/** The changes between two policies in plain sentences; empty if there are none. */
+export const comparePolicies = (before: Policy, after: Policy, baseUrl: string): string[] =>
+  canonicalText(before) === canonicalText(after) ? [] : describeChanges(describePolicy(before, baseUrl), describePolicy(after, baseUrl));

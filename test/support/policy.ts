@@ -1,0 +1,18 @@
+import { readFileSync } from 'node:fs';
+import { publishPolicy } from '../../functions/core/policy/compile.ts';
+import * as published from '../../functions/core/policy/policy.ts';
+import { writePublished } from '../../functions/core/policy/published.ts';
+import { type PolicyTemplate, parsePolicyTemplate } from '../../functions/core/policy/template.ts';
+import type { Billing } from '../../schemas/pat.ts';
+
+/** The shipped policy. */
+export const loadPolicyTemplate = (): PolicyTemplate => parsePolicyTemplate(readFileSync('policy.json', 'utf8'));
+
+/** A policy, compiled as for its publication. */
+export const openPolicy = (
+  template: PolicyTemplate = loadPolicyTemplate(),
+  billing?: Billing,
+): ((baseUrl: string) => published.CurrentPolicy) => published.openPolicy(compiledText(template), billing);
+
+/** The text of a compiled policy, as it lies beside bundles. */
+export const compiledText = (template: PolicyTemplate = loadPolicyTemplate()): string => writePublished(publishPolicy(template));
