@@ -93,8 +93,14 @@ export const policyTrial = z
     would_permit: z.array(trialRow).describe(`calls that the policy in force refused and that would have been permitted; ${most}`),
     would_wait: z.array(trialRow).describe(`calls that would have waited for a person's approval; ${most}`),
     unknown: z
-      .array(z.strictObject({ calls: z.int().min(1), because: z.string() }))
-      .describe('calls whose outcome is unknown, because their data were not recorded'),
+      .array(
+        trialRow.pick({ rule: true, words: true, calls: true }).extend({
+          because: z.string().describe('the reason'),
+          intents: z.int().min(1).describe('number of intents concerned'),
+          intent_uids: z.array(z.string()).describe('the first 10 of them'),
+        }),
+      )
+      .describe('calls that could not be decided, because data were not recorded, by rule and reason'),
     gaps: z
       .array(z.strictObject({ from: z.iso.datetime(), to: z.iso.datetime() }))
       .describe('hours without records: there were no calls, or their records are missing'),

@@ -1,15 +1,16 @@
 import type { PolicyTrial, RecordedExecution, TrialRow } from '../../schemas/executions.ts';
 import { foldName } from '../../schemas/text.ts';
 import { countExecution } from '../core/limit/limit-request.ts';
-import { addCall, bucketAt, emptyWindow, rollTo, type Window } from '../core/limit/window.ts';
+import { bucketAt } from '../core/limit/window.ts';
 import { describePointer } from '../core/policy/describe.ts';
 import { chargesOf, rulesRequiringApproval } from '../core/policy/judge.ts';
 import { type Charge, isRate } from '../core/policy/limits.ts';
 import type { Rule } from '../core/policy/reading.ts';
-import { judgeRecorded, readVerdict, type TrialPolicy, type Verdict } from './trial.ts';
+import { addBetween, type Bounds, rollBounds } from './bounds.ts';
+import { type Doubt, judgeRecorded, readVerdict, type TrialPolicy, type Verdict } from './trial.ts';
 
 /** The outcome of a replayed call; `pointer` is a JSON pointer to the rule that decides. */
-type ReplayOutcome = { is: 'permitted' } | { is: 'refused' | 'waiting'; pointer: string } | { is: 'unknown'; because: string };
+type ReplayOutcome = { is: 'permitted' } | { is: 'refused' | 'waiting'; pointer: string } | ({ is: 'unknown' } & Doubt);
 
 export interface ReplayOptions {
   trial: TrialPolicy;
@@ -30,23 +31,17 @@ const isRefusedByPolicy = ({ outcome, reason, rule }: RecordedExecution): boolea
 const hasPassed = ({ outcome, sent, is_replayed }: RecordedExecution): boolean =>
   outcome === 'OK' || sent !== undefined || Boolean(is_replayed);
 
-/** Lower and upper bounds of a limit's count, because the outcome of some calls is unknown. */
-interface Bounds {
-  sure: Window;
-  possible: Window;
-}
-
 /**
  * Replays recorded calls under another policy, as if it had come into force with the first of them, with the gate's own judgement and windows. A
- * call that was recorded incompletely is judged as far as possible, and counts towards the upper bounds only. Calls that failed for reasons other
- * than the policy are skipped.
+ * call that was recorded incompletely is judged as far as possible; see {@link Bounds} for how it counts. Calls that failed for reasons other than
+ * the policy are skipped, and so are charges of calls that wait for approval, or whose agent's key was not recorded.
  */
 export function openReplay({ trial: { digest, rules }, inForce, serviceName = () => undefined }: ReplayOptions) {
   const windows = new Map<string, Bounds>();
   /** by idempotency key: whether the call would have been made (undefined: unknown), and whether it was made */
   const keyed = new Map<string, { isMade: boolean | undefined; wasMade: boolean }>();
   const found = { refused: new Map<string, TrialRow>(), permitted: new Map<string, TrialRow>(), waiting: new Map<string, TrialRow>() };
-  const unknown = new Map<string, number>();
+  const unknown = new Map<string, { rule: string; words: string; because: string; calls: number; intents: Set<string> }>();
   let calls = 0;
 
   function verdictOf(record: RecordedExecution, intentUid: string, nowMs: number): Verdict {
@@ -56,30 +51,33 @@ export function openReplay({ trial: { digest, rules }, inForce, serviceName = ()
     return judgeRecorded(rules, { intentUid, method, tags, service, account, agentId, agentDomain, nowMs });
   }
 
-  /** Counts a call in the windows of its limits, or in none of them if one is exhausted. */
+  /**
+   * Counts a call in the windows of its limits, or in none of them if one is exhausted. If several limits may be exhausted, any of them may have
+   * refused the call, so it is sure to count towards none.
+   */
   function count(record: RecordedExecution, verdict: Verdict & { isRefused: false }, nowMs: number): ReplayOutcome {
     const { holder, account = holder, sent } = record;
     const possible = chargesOf(verdict.possible);
-    if (possible.length === 0) return permittedUnlessMissing(verdict.missing);
-    if (holder === undefined || account === undefined) return permittedUnlessMissing('key of the agent');
+    if (possible.length === 0) return permittedUnless(verdict.missing);
+    if (holder === undefined || account === undefined)
+      return permittedUnless({ because: 'the key of the agent was not recorded', pointer: possible[0]?.rule ?? '' });
     const chargesBy = (all: Charge[]) => countExecution({ principal: holder, account }, all).charges;
-    const sureCharges = new Map(chargesBy(chargesOf(verdict.sure)).map((charge) => [charge.id, charge]));
+    const sureCosts = new Map(chargesBy(chargesOf(verdict.sure)).map(({ id, cost }) => [id, cost]));
     const states = chargesBy(possible).map((charge) => {
       const key = `${holder} ${charge.id}`;
-      const bucket = bucketAt(nowMs, charge.period);
-      const { sure, possible } = windows.get(key) ?? { sure: emptyWindow(bucket), possible: emptyWindow(bucket) };
-      return { key, charge, sure: rollTo(sure, bucket), possible: rollTo(possible, bucket), sureCharge: sureCharges.get(charge.id) };
+      return { key, charge, sureCost: sureCosts.get(charge.id) ?? 0, bounds: rollBounds(windows.get(key), bucketAt(nowMs, charge.period)) };
     });
-    const exceeded = states.find(({ sure, sureCharge }) => sureCharge && sure.total + sureCharge.cost > sureCharge.rate);
+    const exceeded = states.find(({ bounds, sureCost, charge }) => sureCost > 0 && bounds.sure.total + sureCost > charge.rate);
     if (exceeded) return { is: 'refused', pointer: exceeded.charge.rule ?? '' };
-    const doubtful = states.find(({ possible, charge }) => possible.total + charge.cost > charge.rate);
-    const outcome = permittedUnlessMissing(verdict.missing ?? (doubtful && `number of calls that count towards ${doubtful.charge.name}`));
-    for (const { key, charge, sure, possible, sureCharge } of states) {
+    const doubtful = states.filter(({ bounds, charge }) => bounds.possible.total + charge.cost > charge.rate);
+    const doubt = doubtful[0] && { because: 'the limit may have been used up', pointer: doubtful[0].charge.rule ?? '' };
+    for (const state of states) {
+      const { key, charge, bounds, sureCost } = state;
       if (sent === false && !isRate(charge)) continue;
-      const isSure = outcome.is === 'permitted' && isValidated(record) && sureCharge !== undefined;
-      windows.set(key, { sure: isSure ? addCall(sure, sureCharge.cost) : sure, possible: addCall(possible, charge.cost) });
+      const isSure = verdict.missing === undefined && isValidated(record) && doubtful.every((one) => one === state);
+      windows.set(key, addBetween(bounds, charge, isSure ? sureCost : 0, doubt !== undefined));
     }
-    return outcome;
+    return permittedUnless(verdict.missing ?? doubt);
   }
 
   /** Whether the parameters have been validated: the gate refuses a forbidden intent before it validates them. */
@@ -97,16 +95,17 @@ export function openReplay({ trial: { digest, rules }, inForce, serviceName = ()
     const verdict = verdictOf(record, intentUid, nowMs);
     if (verdict.isRefused) return { is: 'refused', pointer: verdict.pointer };
     const repeats = isRepeated(record);
-    if (repeats) return permittedUnlessMissing(verdict.missing);
-    if (repeats === undefined) verdict.missing ??= 'outcome of an earlier request under its key';
-    const [approval] = rulesRequiringApproval(verdict.possible);
-    if (approval && !record.is_deferred) {
-      if (verdict.missing !== undefined) return permittedUnlessMissing(verdict.missing);
-      return verdict.sure.includes(approval)
-        ? { is: 'waiting', pointer: approval.pointer }
-        : permittedUnlessMissing('parameters that an approval depends on');
-    }
-    return count(record, verdict, nowMs);
+    if (repeats) return permittedUnless(verdict.missing);
+    const [{ pointer } = { pointer: '' }] = verdict.possible;
+    if (repeats === undefined) verdict.missing ??= { because: 'an earlier request under its key could not be decided', pointer };
+    const needsApproval = record.is_deferred ? () => [] : rulesRequiringApproval;
+    const [approval] = needsApproval(verdict.sure);
+    if (approval) return verdict.missing ? permittedUnless(verdict.missing) : { is: 'waiting', pointer: approval.pointer };
+    for (const { pointer } of needsApproval(verdict.possible))
+      verdict.missing ??= { because: 'the parameters that an approval depends on were not recorded', pointer };
+    const outcome = count(record, verdict, nowMs);
+    // an exhausted limit does not refuse a repeated request
+    return repeats === undefined ? permittedUnless(verdict.missing) : outcome;
   }
 
   /** Why the policy in force refused a call, in words. */
@@ -126,7 +125,7 @@ export function openReplay({ trial: { digest, rules }, inForce, serviceName = ()
       const nowMs = Date.parse(record.started_at);
       const outcome = decide(record, intent_uid, nowMs);
       if (call_key !== undefined && record.sent !== false) {
-        const { isMade = false, wasMade = false } = keyed.get(call_key) ?? {};
+        const { isMade, wasMade } = keyed.get(call_key) ?? { isMade: false, wasMade: false };
         keyed.set(call_key, {
           isMade: outcome.is === 'permitted' || (outcome.is === 'unknown' && !isMade ? undefined : isMade),
           wasMade: record.sent === true || wasMade,
@@ -139,8 +138,12 @@ export function openReplay({ trial: { digest, rules }, inForce, serviceName = ()
         const row = rows.get(key) ?? { rule, words, agent_id, intent_uid, calls: 0, first: last, last };
         rows.set(key, { ...row, calls: row.calls + 1, last });
       };
-      if (outcome.is === 'unknown') unknown.set(outcome.because, (unknown.get(outcome.because) ?? 0) + 1);
-      else if (outcome.is === 'waiting') addRow(found.waiting, outcome.pointer, describePointer(rules, outcome.pointer));
+      if (outcome.is === 'unknown') {
+        const { pointer: rule, because } = outcome;
+        const key = JSON.stringify([rule, because]);
+        const row = unknown.get(key) ?? { rule, words: describePointer(rules, rule), because, calls: 0, intents: new Set() };
+        unknown.set(key, { ...row, calls: row.calls + 1, intents: row.intents.add(intent_uid) });
+      } else if (outcome.is === 'waiting') addRow(found.waiting, outcome.pointer, describePointer(rules, outcome.pointer));
       else if (outcome.is === 'refused' && !wasRefused) addRow(found.refused, outcome.pointer, describePointer(rules, outcome.pointer));
       else if (outcome.is === 'permitted' && wasRefused) addRow(found.permitted, record.rule ?? '', describePast(record));
       return outcome;
@@ -148,7 +151,7 @@ export function openReplay({ trial: { digest, rules }, inForce, serviceName = ()
 
     /** @param hours - the starts of the hours that have records, in milliseconds since the epoch */
     report(sinceMs: number, untilMs: number, hours: ReadonlySet<number>): PolicyTrial {
-      const list = (rows: Map<string, TrialRow>) => [...rows.values()].sort((one, other) => other.calls - one.calls);
+      const list = <T extends { calls: number }>(rows: Map<string, T>) => [...rows.values()].sort((one, other) => other.calls - one.calls);
       return {
         since: new Date(sinceMs).toISOString(),
         until: new Date(untilMs).toISOString(),
@@ -156,15 +159,18 @@ export function openReplay({ trial: { digest, rules }, inForce, serviceName = ()
         would_refuse: list(found.refused),
         would_permit: list(found.permitted),
         would_wait: list(found.waiting),
-        unknown: [...unknown].map(([what, calls]) => ({ calls, because: `the ${what} was not recorded` })),
+        unknown: list(unknown).map(({ intents, ...row }) => ({ ...row, intents: intents.size, intent_uids: [...intents].slice(0, 10) })),
         gaps: findGaps(sinceMs, untilMs, hours),
       };
     },
   };
 }
 
-const permittedUnlessMissing = (missing: string | undefined): ReplayOutcome =>
-  missing === undefined ? { is: 'permitted' } : { is: 'unknown', because: missing };
+const permittedUnless = (doubt: Doubt | undefined): ReplayOutcome => (doubt ? { is: 'unknown', ...doubt } : { is: 'permitted' });
+
+/** The intents of calls that could not be decided, in words. */
+export const nameIntents = ({ intents, intent_uids }: PolicyTrial['unknown'][number]): string =>
+  `${intent_uids.join(', ')}${intents > intent_uids.length ? ` and ${intents - intent_uids.length} more` : ''}`;
 
 const hourMs = 3_600_000;
 

@@ -42,10 +42,16 @@ export interface RecordedCall extends JudgedIntent {
   nowMs: number;
 }
 
+/** Why a call cannot be decided, and a JSON pointer to the rule that depends on it. */
+export interface Doubt {
+  because: string;
+  pointer: string;
+}
+
 /** The verdict of a policy on a recorded call. */
 export type Verdict =
-  /** `sure`: covering rules; `possible`: those and rules that may cover the call; `missing`: the unrecorded fact that decides about permission */
-  | { isRefused: false; sure: Rule[]; possible: Rule[]; missing?: string }
+  /** `sure`: covering rules; `possible`: those and rules that may cover the call; `missing`: why the permission is in doubt */
+  | { isRefused: false; sure: Rule[]; possible: Rule[]; missing?: Doubt }
   /** `pointer`: JSON pointer to what refuses it, empty if no permission names the intent */
   | { isRefused: true; pointer: string };
 
@@ -102,6 +108,6 @@ export function judgeRecorded(rules: readonly Rule[], call: RecordedCall): Verdi
     isRefused: false,
     sure,
     possible: possible.map(({ rule }) => rule),
-    ...(undecided?.missing !== undefined && { missing: undecided.missing }),
+    ...(undecided && { missing: { because: `the ${undecided.missing} was not recorded`, pointer: undecided.rule.pointer } }),
   };
 }

@@ -1,6 +1,6 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
+import { nameIntents, replay } from '../../../functions/trial/replay.ts';
 import { readTrial } from '../../../functions/trial/read-trial.ts';
-import { replay } from '../../../functions/trial/replay.ts';
 import { CliFailure, usageFailure } from '../../../registry/failure.ts';
 import { readExecutions } from '../../../registry/read.ts';
 import { canonicalDigest } from '../../../schemas/canonical.ts';
@@ -66,7 +66,7 @@ async function readLogged({ terminal }: CliContext, file: string, sinceMs: numbe
   return executions.filter(({ started_at = '' }) => Date.parse(started_at) >= sinceMs);
 }
 
-const sum = (rows: PolicyTrial['would_refuse']): number => rows.reduce((total, { calls }) => total + calls, 0);
+const sum = (rows: readonly { calls: number }[]): number => rows.reduce((total, { calls }) => total + calls, 0);
 
 function show({ terminal }: CliContext, report: PolicyTrial): void {
   const { since, until, calls, would_refuse, would_permit, would_wait, unknown, gaps } = report;
@@ -83,7 +83,9 @@ function show({ terminal }: CliContext, report: PolicyTrial): void {
         terminal.say(`    ${plural(calls, 'call')}  ${agent_id}  ${intent_uid}  ${first === last ? first : `${first} to ${last}`}`);
     }
   }
-  for (const { calls, because } of unknown) terminal.say(`unknown: ${plural(calls, 'call')} (${because})`);
+  if (unknown.length > 0) terminal.say(`could not be decided: ${plural(sum(unknown), 'call')}`);
+  for (const row of unknown)
+    terminal.say(`  ${row.rule}  ${row.words}\n    ${plural(row.calls, 'call')}  ${nameIntents(row)}  ${row.because}`);
   for (const { from, to } of gaps)
     terminal.remark(`There are no records from ${from} to ${to}. If there were calls, they are missing from this report.`);
   terminal.json(report);

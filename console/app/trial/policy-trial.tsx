@@ -4,7 +4,7 @@ import { compilePolicy } from '../../../functions/core/policy/compile.ts';
 import { listRules } from '../../../functions/core/policy/describe.ts';
 import { isWithin } from '../../../functions/core/json/json.ts';
 import { parsePolicyTemplate } from '../../../functions/core/policy/template.ts';
-import { replay } from '../../../functions/trial/replay.ts';
+import { nameIntents, replay } from '../../../functions/trial/replay.ts';
 import { readTrial } from '../../../functions/trial/read-trial.ts';
 import { listServices, readExecutions } from '../../../registry/read.ts';
 import { canonicalDigest } from '../../../schemas/canonical.ts';
@@ -82,10 +82,12 @@ const outcomes = {
   would_refuse: { text: 'would be refused', tone: 'bad' },
   would_permit: { text: 'would be permitted', tone: 'good' },
   would_wait: { text: 'would wait for approval', tone: 'warn' },
-} as const satisfies Record<string, { text: string; tone: Tone }>;
+  unknown: { text: 'could not be decided', tone: undefined },
+} as const satisfies Record<string, { text: string; tone: Tone | undefined }>;
 
 type Outcome = keyof typeof outcomes;
 type Effect = TrialRow & { outcome: Outcome };
+type RuleEffect = Pick<Effect, 'outcome' | 'rule' | 'words' | 'calls'>;
 
 const OutcomeBadge = ({ outcome, calls }: { outcome: Outcome; calls?: number }) => (
   <Badge tone={outcomes[outcome].tone}>
@@ -96,8 +98,12 @@ const OutcomeBadge = ({ outcome, calls }: { outcome: Outcome; calls?: number }) 
 const countOf = (calls: number): string => `${calls} ${calls === 1 ? 'call' : 'calls'}`;
 
 function Trial({ inForce, trial }: { inForce: Policy; trial: NamedPolicyTrial }) {
-  const effects = (Object.keys(outcomes) as Outcome[]).flatMap((outcome) => trial[outcome].map((row): Effect => ({ ...row, outcome })));
-  const compared = compareRules(listRules(compilePolicy(inForce, deployment.publicUrl).rules), trial.rules, effects);
+  const decided = ['would_refuse', 'would_permit', 'would_wait'] as const;
+  const effects = decided.flatMap((outcome) => trial[outcome].map((row): Effect => ({ ...row, outcome })));
+  const compared = compareRules(listRules(compilePolicy(inForce, deployment.publicUrl).rules), trial.rules, [
+    ...effects,
+    ...trial.unknown.map((row) => ({ ...row, outcome: 'unknown' as const })),
+  ]);
   return (
     <>
       <Table
@@ -117,9 +123,19 @@ function Trial({ inForce, trial }: { inForce: Policy; trial: NamedPolicyTrial })
         ])}
       />
       <p class="quiet">
-        Judged {countOf(trial.calls)} since <Time at={trial.since} />, without effect.{' '}
-        {trial.unknown.map(({ calls, because }) => `Unknown: ${countOf(calls)} (${because}). `)}
+        Judged {countOf(trial.calls)} since <Time at={trial.since} />, without effect.
       </p>
+      {trial.unknown.length > 0 && (
+        <>
+          <h3>Calls that could not be decided</h3>
+          <Table
+            label="Calls that could not be decided"
+            heads={['Rule', 'Reason', 'Operations', 'Calls']}
+            numbers={['Calls']}
+            rows={trial.unknown.map((row) => [row.words, row.because, nameIntents(row), row.calls])}
+          />
+        </>
+      )}
       {effects.length > 0 && (
         <>
           <h3>Calls with a different outcome</h3>
@@ -154,13 +170,13 @@ interface Compared {
   words: string;
   isInForce: boolean;
   isOnTrial: boolean;
-  effects: Effect[];
+  effects: RuleEffect[];
 }
 
 type Rules = NamedPolicyTrial['rules'];
 
 /** The rules of both policies with their effects. Rules with the same description are merged. */
-function compareRules(inForce: Rules, onTrial: Rules, effects: readonly Effect[]): Compared[] {
+function compareRules(inForce: Rules, onTrial: Rules, effects: readonly RuleEffect[]): Compared[] {
   const found = new Map<string, Compared>();
   const at = (words: string, side: 'isInForce' | 'isOnTrial'): Compared => {
     const one = found.get(words) ?? { words, isInForce: false, isOnTrial: false, effects: [] };

@@ -65,17 +65,24 @@ test.each([
   });
 });
 
-test('decisions that depend on parameters are unknown, and unreadable lines are counted', async () => {
+test('calls that depend on parameters cannot be decided, and unreadable lines are counted', async () => {
   const file = write([...six.map((one) => JSON.stringify(one)), '{"message":"executed"}', '{"message":"executed","execu'].join('\n'));
   expect(await run(['policy', 'try', noRefunds, '--log', file, '--json'])).toMatchObject({
     code: 0,
-    stdout: expect.stringMatching(/"unknown": \[\s+\{\s+"calls": 6,\s+"because": "the amount was not recorded"/),
+    stdout: expect.stringMatching(/"calls": 6,\s+"intents": 1,\s+"intent_uids": \[\s+"payments.example:refund:v1"\s+\]/),
     stderr: expect.stringContaining('2 lines "executed"'),
   });
-  expect((await run(['policy', 'try', noRefunds, '--log', file])).stdout).toContain('unknown: 6 calls (the amount was not recorded)');
+  expect((await run(['policy', 'try', noRefunds, '--log', file])).stdout).toContain(
+    [
+      'could not be decided: 6 calls',
+      '  /prohibition/0  You must not execute the intent payments.example:refund:v1 if parameter amount is at least 500, whatever else is permitted.',
+      `    6 calls  ${refund}  the amount was not recorded`,
+      '',
+    ].join('\n'),
+  );
 });
 
-test('assigned rules are tried on their agents only, and a domain that was not recorded is unknown', async () => {
+test('assigned rules are tried on their agents only, and a domain that was not recorded decides nothing', async () => {
   const policy = join(folder, 'assigned.json');
   const target = '{base_url}/api/intents';
   const assigned = (assignee: string) => ({ target, action: 'execute', assignee });
@@ -85,7 +92,7 @@ test('assigned rules are tried on their agents only, and a domain that was not r
   const file = write([by('agent-1', ''), by('agent-2', ''), by('agent-3', 'bot.example'), by('agent-4')].join('\n'));
   const { stdout } = await run(['policy', 'try', policy, '--log', file]);
   expect(stdout).toContain(`would have been refused: 1 call\n  No permission names the intent.\n    1 call  agent-1  ${refund}`);
-  expect(stdout).toContain('unknown: 1 call (the domain of the agent was not recorded)');
+  expect(stdout).toContain(`1 call  ${refund}  the domain of the agent was not recorded`);
 });
 
 test.each([
