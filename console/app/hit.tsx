@@ -49,7 +49,7 @@ export function Allowance({ terms }: { terms: Terms | undefined }) {
   return (
     <>
       <Badge tone={tone}>{text}</Badge>
-      {terms.needsApproval && <Badge tone="warn">needs approval</Badge>}
+      {terms.approval && <Badge tone="warn">{terms.approval === 'always' ? 'needs approval' : 'may need approval'}</Badge>}
     </>
   );
 }

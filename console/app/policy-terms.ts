@@ -2,7 +2,7 @@ import type { JudgedIntent } from '../../functions/core/policy/conditions.ts';
 import { describeRule } from '../../functions/core/policy/describe.ts';
 import { nameDuration } from '../../functions/core/policy/durations.ts';
 import type { Payment } from '../../functions/core/policy/duties.ts';
-import { openConditions, rulesFor } from '../../functions/core/policy/judge.ts';
+import { openConditions, rulesFor, rulesRequiringApproval } from '../../functions/core/policy/judge.ts';
 import { interpretPolicy, PolicyError, type Rule } from '../../functions/core/policy/reading.ts';
 import type { Policy } from '../../schemas/policy.ts';
 
@@ -12,8 +12,8 @@ export interface Terms {
   sentences: string[];
   /** undefined if it is free */
   price: string | undefined;
-  /** whether a person must approve each call */
-  needsApproval: boolean;
+  /** whether a person must approve each permitted call, or some of them */
+  approval: 'always' | 'conditional' | undefined;
 }
 
 /**
@@ -29,10 +29,12 @@ export function readTerms(policy: Policy, publicUrl: string): (intent: JudgedInt
       const of = (kind: string) => own.filter((rule) => rule.kind === kind);
       const isPlain = (rule: Rule) => openConditions(rule, intent).length === 0;
       const permissions = of('permission');
+      const approving = rulesRequiringApproval(own);
+      const isAlways = approving.some(isPlain) || permissions.length === approving.length;
       const said = {
         sentences: own.map(describeRule),
         price: [...new Set(permissions.flatMap(({ payments }) => payments.map(namePrice).join(' and ') || []))].join(' or ') || undefined,
-        needsApproval: permissions.length > 0 && permissions.every((rule) => rule.needsApproval),
+        approval: approving.length === 0 ? undefined : isAlways ? ('always' as const) : ('conditional' as const),
       };
       if (of('prohibition').some(isPlain)) return { access: 'prohibited', ...said };
       if (permissions.length === 0) return { access: 'not permitted', ...said };

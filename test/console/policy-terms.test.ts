@@ -15,7 +15,7 @@ test('an intent may be open to everyone, or prohibited', () => {
     access: 'open',
     sentences: ['You may execute every intent, at most 60 times a minute.'],
     price: undefined,
-    needsApproval: false,
+    approval: undefined,
   });
   expect(termsOf({ intentUid: 'world.example:export-countries:v1' })).toMatchObject({ access: 'prohibited' });
 });
@@ -37,8 +37,23 @@ test('a policy that the page does not understand yields no terms', () => {
 });
 
 test.each([
-  ['prices-that-are-billed', '0.05 EUR a call and 9.5 EUR every month', false],
-  ['large-refunds-need-a-person', undefined, false],
-])('terms contain the price, and whether a person must approve: %s', (file, price, needsApproval) => {
-  expect(termsUnder(`samples/policies/${file}.json`)({ intentUid: 'shop.example:get-order:v1' })).toMatchObject({ price, needsApproval });
+  ['prices-that-are-billed', 'shop.example:get-order:v1', '0.05 EUR a call and 9.5 EUR every month', undefined],
+  ['large-refunds-need-a-person', 'shop.example:get-order:v1', undefined, undefined],
+  ['large-refunds-need-a-person', 'payments.example:refund:v1', undefined, 'conditional'],
+])('terms contain the price, and whether a person must approve: %s, %s', (file, intentUid, price, approval) => {
+  expect(termsUnder(`samples/policies/${file}.json`)({ intentUid })).toMatchObject({ price, approval });
+});
+
+const target = 'https://gate.example/api/intents';
+const amount = { leftOperand: `${target}/a.example:b:v1/parameters/amount`, operator: 'gt', rightOperand: 500 };
+
+test.each([
+  ['one of two permissions', [{}, { duty: [{ action: 'approve' }] }], 'always'],
+  ['the only permission, under a condition', [{ constraint: [amount], duty: [{ action: 'approve' }] }], 'always'],
+  ['one of two permissions, under a condition', [{}, { constraint: [amount], duty: [{ action: 'approve' }] }], 'conditional'],
+])('a call needs approval if any rule that covers it asks for one: %s', (_, permission, approval) => {
+  const policy = JSON.parse(readFileSync('policy.json', 'utf8'));
+  const own = permission.map((one) => ({ target, action: 'execute', ...one }));
+  const termsOf = readTerms({ ...policy, permission: own, prohibition: [] }, 'https://gate.example');
+  expect(termsOf({ intentUid: 'a.example:b:v1' })).toMatchObject({ approval });
 });
