@@ -98,7 +98,7 @@ async function showInForce({ api, terminal }: CliContext): Promise<void> {
 async function showFile(context: CliContext, file: string, registry: string | undefined): Promise<void> {
   const { terminal } = context;
   const policy = readTemplate(file);
-  const inWords = describePolicy(policy, placeholder);
+  const inWords = describePolicy(policy, placeholder).map((sentence) => sentence.replaceAll(placeholder, ''));
   const compiled = compile(policy, placeholder);
   const { scope, prohibited, lmt } = compileRules(rulesOf(compiled.rules, agentOf([])));
   for (const sentence of inWords) terminal.say(sentence);
