@@ -6,7 +6,7 @@ import { type Charge, isRate } from '../../../functions/core/policy/limits.ts';
 import { parsePolicyTemplate } from '../../../functions/core/policy/template.ts';
 import { newUlid } from '../../../functions/core/runtime/ulid.ts';
 import { openReplay, replay } from '../../../functions/trial/replay.ts';
-import { readTrial } from '../../../functions/trial/trial.ts';
+import { readTrial } from '../../../functions/trial/read-trial.ts';
 import type { RecordedExecution } from '../../../schemas/executions.ts';
 
 const everything = '{base_url}/api/intents';
