@@ -8,7 +8,10 @@ import type { ResolvedCall } from './resolve.ts';
  */
 export type Around = (execution: Execution, call: ResolvedCall, attempt: () => Promise<Attempted>) => Promise<Attempted>;
 
-/** The first is the outermost. If one fails before the attempt has begun, the service cannot have acted: its error is the result. */
+/**
+ * The first is the outermost. If one fails before the attempt has begun, the service cannot have acted: its error is the result. A later failure is a
+ * fault of the gate, and never a refusal, which would say that the call may be repeated.
+ */
 export const nest =
   (...all: readonly Around[]): Around =>
   async (execution, call, attempt) => {
@@ -21,7 +24,7 @@ export const nest =
     try {
       return await run();
     } catch (error) {
-      if (hasBegun) throw error;
+      if (hasBegun) throw new Error('a feature failed after the attempt', { cause: error });
       return { mayHaveActed: false, result: error };
     }
   };
