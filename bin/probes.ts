@@ -6,7 +6,7 @@ import { addressIn } from '../client/policy.ts';
 import type { Policy } from '../client/types.ts';
 import { readAnswer } from '../registry/api.ts';
 import { CliFailure } from '../registry/failure.ts';
-import { errorBody } from '../schemas/errors.ts';
+import { errorBody } from '../schemas/error-body.ts';
 
 // Shared by the smoke test and the benchmarks.
 

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { errorBody } from './errors.ts';
+import { errorBody } from './error-body.ts';
 
 /** Maximum duration of a deferred call, in seconds. */
 export const longestCallSeconds = 600;

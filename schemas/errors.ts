@@ -1,5 +1,3 @@
-import * as z from 'zod';
-
 /**
  * The error table (specification section 7.2): every error code of the gate, its HTTP status
  * and the suffix of its schema-form reference (`<PROTOCOL>-<suffix>`, section 7.1).
@@ -105,23 +103,3 @@ export interface Issue {
   path: string;
   problem: string;
 }
-
-/** The body of every response that is not 2xx (specification section 7.1). */
-export const errorBody = z
-  .strictObject({
-    error: z.strictObject({
-      code: z.enum(Object.keys(errorTable) as [ErrorCode, ...ErrorCode[]]),
-      message: z.string().min(1),
-      details: z
-        .looseObject({
-          reference: z.string().regex(/^[A-Z]+-[A-Z]{3}-[0-9]{3}$/),
-          request_id: z.string(),
-          issues: z.array(z.strictObject({ path: z.string(), problem: z.string() })).optional(),
-        })
-        .optional(),
-      help_url: z.url().optional(),
-    }),
-  })
-  .meta({ id: 'Error', description: 'The body of every response outside 2xx.' });
-
-export type ErrorBody = z.infer<typeof errorBody>;

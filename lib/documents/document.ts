@@ -1,5 +1,5 @@
 import { thisGate } from '../../schemas/documents/service-description.ts';
-import { errorBody } from '../../schemas/errors.ts';
+import { errorBody } from '../../schemas/error-body.ts';
 import { intentUid } from '../../schemas/intent-uid.ts';
 import type { ApiContent, ApiDocument, ApiOperation, ApiParameter, ApiResponse, Reference } from '../../schemas/openapi.ts';
 import { answerOf, type Example, exampleOf, type OtherAnswer } from '../endpoints/endpoint.ts';

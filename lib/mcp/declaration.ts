@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { errorBody } from '../../schemas/errors.ts';
+import { errorBody } from '../../schemas/error-body.ts';
 import { rpcError, rpcId } from '../../schemas/json-rpc.ts';
 import type { Declaration } from '../declaration.ts';
 import { noExample } from '../endpoints/endpoint.ts';

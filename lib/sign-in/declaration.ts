@@ -3,7 +3,7 @@ import '../../functions/sign-in/records.ts';
 import { challengeOf, describeSignInRefusal, signInFirst, signInPath } from '../../functions/core/http/sign-in-address.ts';
 import { describeAuthorizationServer, describeResource } from '../../functions/sign-in/metadata.ts';
 import { isRedirectUri } from '../../functions/sign-in/redirect-uri.ts';
-import { errorBody } from '../../schemas/errors.ts';
+import { errorBody } from '../../schemas/error-body.ts';
 import { rpcError } from '../../schemas/json-rpc.ts';
 import {
   acceptForm,

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, expect } from '@jest/globals';
 import { CompactSign, exportJWK, generateKeyPair } from 'jose';
 import { startStack } from '../../bin/local/stack.ts';
-import { errorBody } from '../../schemas/errors.ts';
+import { errorBody } from '../../schemas/error-body.ts';
 import { serviceNamed } from '../support/records.ts';
 import { toolCall } from '../support/tool-call.ts';
 

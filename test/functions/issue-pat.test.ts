@@ -11,7 +11,7 @@ import { keys } from '../../functions/core/table/keys.ts';
 import { createAction as createGetJwks } from '../../functions/get-jwks.ts';
 import { createAction as createGetPolicy } from '../../functions/get-policy.ts';
 import type { Settings } from '../../functions/issue-pat.ts';
-import { errorBody } from '../../schemas/errors.ts';
+import { errorBody } from '../../schemas/error-body.ts';
 import { keyPatClaims } from '../../schemas/pat.ts';
 import { type Policy, policyWords } from '../../schemas/policy.ts';
 import { openIssueOver } from '../support/actions.ts';

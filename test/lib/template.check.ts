@@ -10,7 +10,8 @@ import { namesOf } from '../../lib/names.ts';
 import { permissionsOf } from '../../lib/permissions.ts';
 import { parseSettings } from '../../lib/settings.ts';
 import { indexSize } from '../../lib/snapshots.ts';
-import { errorBody, errorTable } from '../../schemas/errors.ts';
+import { errorBody } from '../../schemas/error-body.ts';
+import { errorTable } from '../../schemas/errors.ts';
 import { logicalPrefix, type Resource, type Synthesis, synthesize } from './synthesize.ts';
 
 const deployed = endpointsWith({ signIn: false });

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { errorBody } from '../../../schemas/errors.ts';
+import { errorBody } from '../../../schemas/error-body.ts';
 import { openFunction } from '../aws/invoke-function.ts';
 import { ApiError, unavailable } from '../runtime/api-error.ts';
 import { traceHeaders } from '../runtime/trace.ts';

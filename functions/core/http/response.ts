@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { APIGatewayProxyResult } from 'aws-lambda';
-import { type ErrorBody, errorTable } from '../../../schemas/errors.ts';
+import type { ErrorBody } from '../../../schemas/error-body.ts';
+import { errorTable } from '../../../schemas/errors.ts';
 import { ApiError } from '../runtime/api-error.ts';
 
 export interface ApiResponse {

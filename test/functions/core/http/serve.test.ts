@@ -7,7 +7,8 @@ import { type Action, serve, serveSchedule } from '../../../../functions/core/ht
 import { CallFailed } from '../../../../functions/core/relay/call-failure.ts';
 import { ApiError, unavailable } from '../../../../functions/core/runtime/api-error.ts';
 import { currentSignal } from '../../../../functions/core/runtime/invocation.ts';
-import { type ErrorCode, errorBody } from '../../../../schemas/errors.ts';
+import { errorBody } from '../../../../schemas/error-body.ts';
+import type { ErrorCode } from '../../../../schemas/errors.ts';
 import { pageQuery } from '../../../../schemas/pagination.ts';
 import { serviceInput } from '../../../../schemas/service.ts';
 import { captureLog } from '../../../support/capture-log.ts';
