@@ -12,6 +12,7 @@ Object.assign(process.env, {
   ISSUE_FUNCTION: 'test',
   DEFERRED_FUNCTION: 'test',
   APPROVAL_SECONDS: '3600',
+  AGENTS: 'open',
   PROTOCOL: 'proto',
   SIGNING_KEY_IDS: 'test',
   CALL_KEY_ID: 'call-key',

@@ -33,7 +33,7 @@ export const openApprovalCheck = (table: Table, isRequired: boolean): IssueCheck
 });
 
 export const approvalCheckFromEnvironment = (table: Table): IssueCheck =>
-  openApprovalCheck(table, readAgentEnvironment([], ['agents']).agents === 'approved');
+  openApprovalCheck(table, readAgentEnvironment(['agents']).agents === 'approved');
 
 const approvalPending = (agent: AgentItem | undefined) =>
   new ApiError(

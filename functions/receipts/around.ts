@@ -73,8 +73,9 @@ export function openEvidence({ signer, coversAll, protocol, now }: EvidenceParts
 }
 
 export function receiptsFromEnvironment(): Around {
-  const { receipts, receiptKey } = readReceiptEnvironment([], ['receipts', 'receiptKey']);
-  if (!receipts || !receiptKey) return (_execution, _call, attempt) => attempt();
+  const { receipts } = readReceiptEnvironment([], ['receipts']);
+  if (!receipts) return (_execution, _call, attempt) => attempt();
+  const { receiptKey } = readReceiptEnvironment(['receiptKey']);
   const { protocol } = readEnvironment(['protocol']);
   const signer = openReceiptSigner(openEvidenceKey(openKms(), receiptKey), Date.now);
   return openEvidence({ signer, coversAll: receipts === 'all', protocol, now: Date.now });

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { calculateJwkThumbprint, decodeJwt, type JWK } from 'jose';
 import { openAgents } from '../../../functions/agents/agents.ts';
-import { openApprovalCheck } from '../../../functions/agents/approval-check.ts';
+import { approvalCheckFromEnvironment, openApprovalCheck } from '../../../functions/agents/approval-check.ts';
 import { createAction as createApprove } from '../../../functions/agents/approve-agent.ts';
 import { createAction as createBlock } from '../../../functions/agents/block-agent.ts';
 import { createAction as createClear } from '../../../functions/agents/clear-waiting-agents.ts';
@@ -558,5 +558,15 @@ test('each issued PAT is logged with its agent, and without secrets', async () =
     expect(lines).toEqual([['issued', named]]);
   } finally {
     written.mockRestore();
+  }
+});
+
+test('a function that is not told whether agents need approval does not start', () => {
+  const { AGENTS } = process.env;
+  delete process.env.AGENTS;
+  try {
+    expect(() => approvalCheckFromEnvironment(gate.database.table)).toThrow(new TypeError('missing environment variables: AGENTS'));
+  } finally {
+    process.env.AGENTS = AGENTS;
   }
 });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { verifyCheckpoint, verifyReceipt } from '../../../client/receipts.ts';
 import { nest } from '../../../functions/core/execution/around.ts';
 import type { Action } from '../../../functions/core/http/serve.ts';
-import { openEvidence } from '../../../functions/receipts/around.ts';
+import { openEvidence, receiptsFromEnvironment } from '../../../functions/receipts/around.ts';
 import { createAction as createGetLog } from '../../../functions/receipts/get-log.ts';
 import { createAction as createGetProof } from '../../../functions/receipts/get-proof.ts';
 import { bucketLog } from '../../../functions/receipts/log-store.ts';
@@ -239,4 +239,16 @@ test('sends nothing if KMS fails', async () => {
 test('a missing bucket is an error, not an empty log', async () => {
   const none = bucketLog('none', { endpoint: 'http://127.0.0.1:9', region: 'x', credentials: { accessKeyId: 'x', secretAccessKey: 'x' } });
   await expect(none.read('checkpoint')).rejects.toThrow();
+});
+
+test('a function that has to give receipts, but has no key for them, does not start', () => {
+  const { RECEIPT_KEY_ID } = process.env;
+  delete process.env.RECEIPT_KEY_ID;
+  process.env.RECEIPTS = 'all';
+  try {
+    expect(receiptsFromEnvironment).toThrow(new TypeError('missing environment variables: RECEIPT_KEY_ID'));
+  } finally {
+    process.env.RECEIPT_KEY_ID = RECEIPT_KEY_ID;
+    delete process.env.RECEIPTS;
+  }
 });
