@@ -85,12 +85,12 @@ test.each<[string, JWTPayload, Partial<Admin>]>([
   ],
   ['a machine client of a namespace', { ...machineClaims, scope: payScope }, { actor: machine, namespaces: ['pay.example'] }],
   ['a full admin who is in the group of a namespace too', { ...adminClaims, 'cognito:groups': ['admins:pay', 'admins'] }, { actor: alice }],
-])('admits %s with their rights', async (_, claims, expected) => {
+])('verifyAdmin admits %s with their rights', async (_, claims, expected) => {
   expect(await knock(await sign(claims))).toMatchObject({ status: 204 });
   expect(admitted).toEqual({ ...expected, requestId: 'request-1' });
 });
 
-test('requires a token', async () => {
+test('verifyAdmin requires a token', async () => {
   const answer = await knock(undefined);
   expect(answer).toEqual(refused(401, 'UNAUTHORIZED', 'Send the header Authorization: Bearer <token>.'));
   expect(answer.headers['WWW-Authenticate']).toBe('Bearer realm="intent-gate"');
@@ -104,7 +104,7 @@ test.each<[string, JWTPayload]>([
   ['no client', { ...adminClaims, client_id: undefined }],
   ['an expired token', { ...adminClaims, exp: now - 1 }],
   ['a token without expiry', endlessClaims],
-])('refuses %s', async (_, claims) => {
+])('verifyAdmin refuses %s', async (_, claims) => {
   const answer = await knock(await sign(claims));
   expect(answer).toEqual(refused(401, 'UNAUTHORIZED', invalid));
   expect(answer.headers['WWW-Authenticate']).toBe('Bearer realm="intent-gate", error="invalid_token"');
@@ -117,7 +117,7 @@ test.each<[string, () => Promise<string> | string]>([
   ['no signature', async () => (await sign(adminClaims)).replace(/[^.]+$/, '')],
   ['alg none', () => `${segment({ alg: 'none' })}.${segment(adminClaims)}.`],
   ['text', () => 'admin'],
-])('refuses %s', async (_, make) => {
+])('verifyAdmin refuses %s', async (_, make) => {
   expect(await knock(await make())).toEqual(refused(401, 'UNAUTHORIZED', expect.any(String) as never));
 });
 
@@ -130,7 +130,7 @@ test.each<[string, JWTPayload]>([
   ['the group as text', { ...adminClaims, 'cognito:groups': 'admins' }],
   ['an attribute that users write', { ...adminClaims, 'cognito:groups': undefined, 'custom:role': 'admin', 'custom:groups': ['admins'] }],
   ['a scope that begins like it', { ...adminClaims, 'cognito:groups': undefined, scope: `${adminScope}s intent-gate/` }],
-])('refuses %s', async (_, claims) => {
+])('verifyAdmin refuses %s', async (_, claims) => {
   expect(await knock(await sign(claims))).toEqual(refused(403, 'FORBIDDEN', notAdmin));
 });
 
@@ -139,7 +139,7 @@ describe('the key set', () => {
     ['an error', { status: 500, body: '' }],
     ['nothing in it', { status: 200, body: '{"keys":[]}' }],
     ['no keys', { status: 200, body: '{}' }],
-  ])('with %s is unavailable, and fetched again', async (_, broken) => {
+  ])('a key set with %s is unavailable, and fetched again', async (_, broken) => {
     const verifyAdmin = open();
     const token = await sign(adminClaims);
     const healthy = keySet;
@@ -149,7 +149,7 @@ describe('the key set', () => {
     expect(await knock(token, verifyAdmin)).toMatchObject({ status: 204 });
   });
 
-  test('that is empty when it is fetched again does not replace the known one', async () => {
+  test('a key set that is empty when it is fetched again does not replace the known one', async () => {
     const verifyAdmin = open();
     const token = await sign(adminClaims);
     await knock(token, verifyAdmin);
@@ -161,7 +161,7 @@ describe('the key set', () => {
     keySet = healthy;
   });
 
-  test('is fetched once for many tokens, and not for every unknown key', async () => {
+  test('the key set is fetched once for many tokens, and not for every unknown key', async () => {
     const verifyAdmin = open();
     const token = await sign(adminClaims);
     await Promise.all(Array.from({ length: 20 }, () => knock(token, verifyAdmin)));

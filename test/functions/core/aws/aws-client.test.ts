@@ -26,19 +26,19 @@ const stop = () => close(server);
 afterEach(stop);
 
 describe('an AWS client', () => {
-  test('passes on whatever characters a request and its answer hold', async () => {
+  test('an AWS client passes on whatever characters a request and its answer hold', async () => {
     const client = await clientOf((_, response) => response.end('{"Item":{"pk":{"S":"東京 🗼"}}}'));
     expect((await client.send(get)).Item).toEqual({ pk: { S: '東京 🗼' } });
     expect(asked.map((text) => JSON.parse(text))).toEqual([{ TableName: 'Tägliches', Key: { pk: { S: '東京 🗼' } } }]);
   });
 
-  test('sends a request without an answer in time three times in all', async () => {
+  test('an AWS client sends a request without an answer in time three times in all', async () => {
     const client = await clientOf(() => {}, 50);
     await expect(client.send(get)).rejects.toMatchObject({ name: 'TimeoutError' });
     expect(asked).toHaveLength(3);
   });
 
-  test('sends a request again whose answer falls silent half-way', async () => {
+  test('an AWS client sends a request again whose answer falls silent half-way', async () => {
     const client = await clientOf((_, response) =>
       asked.length < 2 ? response.writeHead(200, { 'Content-Length': 100 }).write('{') : response.end('{}'),
     );
@@ -49,7 +49,7 @@ describe('an AWS client', () => {
     ['an internal error', 500, '{"__type":"com.amazonaws.dynamodb.v20120810#InternalServerError","message":"Again."}'],
     ['the page of a proxy', 503, '<html>no JSON</html>'],
     ['throttling', 400, '{"__type":"com.amazonaws.dynamodb.v20120810#ThrottlingException","message":"Slowly."}'],
-  ])('sends a request again after %s, three times in all and each time within a second', async (_, status, body) => {
+  ])('an AWS client sends a request again after %s, three times in all and each time within a second', async (_, status, body) => {
     const failing = await clientOf((_, response) => response.writeHead(status).end(body));
     const startMs = performance.now();
     await expect(failing.send(get)).rejects.toMatchObject({ $metadata: { attempts: 3 } });
@@ -59,27 +59,27 @@ describe('an AWS client', () => {
     expect((await recovering.send(get)).$metadata.attempts).toBe(3);
   });
 
-  test('does not send a request again whose condition does not hold', async () => {
+  test('an AWS client does not send a request again whose condition does not hold', async () => {
     const body = '{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException","message":"It does not hold."}';
     const client = await clientOf((_, response) => response.writeHead(400).end(body));
     await expect(client.send(get)).rejects.toBeInstanceOf(ConditionalCheckFailedException);
     expect(asked).toHaveLength(1);
   });
 
-  test('does not send a request again if its answer breaks off at the end of its step', async () => {
+  test('an AWS client does not send a request again if its answer breaks off at the end of its step', async () => {
     const client = await clientOf((_, response) => response.writeHead(200, { 'Content-Length': 100 }).write('{'));
     const failed = bounded(100, () => client.send(get));
     await expect(failed).rejects.toMatchObject({ name: 'AbortError' });
     expect(asked).toHaveLength(1);
   });
 
-  test('sends nothing once its step has ended', async () => {
+  test('an AWS client sends nothing once its step has ended', async () => {
     const client = await clientOf((_, response) => response.end('{}'));
     await expect(withinInvocation(AbortSignal.abort(), () => client.send(get))).rejects.toMatchObject({ name: 'AbortError' });
     expect(asked).toEqual([]);
   });
 
-  test('sends a request again only while its step has time', async () => {
+  test('an AWS client sends a request again only while its step has time', async () => {
     const client = await clientOf(() => {}, 80);
     await expect(bounded(120, () => client.send(get))).rejects.toMatchObject({ name: 'AbortError' });
     const { length } = asked;
@@ -92,7 +92,7 @@ describe('an AWS client', () => {
     expect(asked).toHaveLength(length);
   });
 
-  test('sends a request again whose connection breaks', async () => {
+  test('an AWS client sends a request again whose connection breaks', async () => {
     const client = await clientOf((request, response) => (asked.length < 3 ? request.socket.destroy() : response.end('{}')));
     expect((await client.send(get)).$metadata.attempts).toBe(3);
   });

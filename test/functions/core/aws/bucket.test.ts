@@ -30,7 +30,7 @@ async function* chunks(count: number, size = 100_000) {
 }
 
 describe('a bucket', () => {
-  test('stores what a stream holds under its prefix, as it comes and unchanged', async () => {
+  test('a bucket stores what a stream holds under its prefix, as it comes and unchanged', async () => {
     const stored: unknown[] = [];
     const bucket = await bucketOf(async (request, response) => {
       const body = await text(request);
@@ -47,18 +47,18 @@ describe('a bucket', () => {
     ['may not be read', 403, 'AccessDenied', 'AccessDenied', 1],
     ['fails', 500, 'InternalError', 'InternalError', 2],
     ['is overloaded', 503, 'SlowDown', 'SlowDown', 2],
-  ])('that %s answers a read with nothing or with an error', async (_, status, code, name, attempts) => {
+  ])('a bucket that %s answers a read with nothing or with an error', async (_, status, code, name, attempts) => {
     const bucket = await bucketOf((_, response) => response.writeHead(status).end(failure(code)));
     const outcome = await bucket.read('a').catch((error: Error) => error.name);
     expect([outcome, requests]).toEqual([name, attempts]);
   });
 
-  test('refuses a write before it has read all of it, and the write fails', async () => {
+  test('a write that the bucket refuses before it has read all of it fails', async () => {
     const bucket = await bucketOf((_, response) => response.writeHead(403).end(failure('AccessDenied')));
     await expect(bucket.write('a', chunks(30), 3_000_000)).rejects.toMatchObject({ name: 'AccessDenied' });
   });
 
-  test('is not written to any more once the content cannot be read', async () => {
+  test('a bucket is not written to any more once the content cannot be read', async () => {
     const broken = (async function* () {
       yield Buffer.from('first');
       throw new Error('the file is damaged');
@@ -67,13 +67,13 @@ describe('a bucket', () => {
     await expect(bucket.write('a', broken, 100)).rejects.toMatchObject({ name: 'AbortError', cause: { message: 'the file is damaged' } });
   });
 
-  test('that does not answer is given up with the step that the read or write is part of', async () => {
+  test('a bucket that does not answer is given up with the step that the read or write is part of', async () => {
     const bucket = await bucketOf((request) => request.resume());
     await expect(bounded(50, () => bucket.read('a'))).rejects.toMatchObject({ name: 'AbortError' });
     await expect(bounded(50, () => bucket.write('a', [Buffer.from('all')], 3))).rejects.toMatchObject({ name: 'AbortError' });
   });
 
-  test('whose answer does not end is given up with the step that the read is part of', async () => {
+  test('a bucket whose answer does not end is given up with the step that the read is part of', async () => {
     const bucket = await bucketOf((_, response) => response.writeHead(200, { 'Content-Length': 100 }).write('begun'));
     const reading = bounded(100, async () => {
       const content = await bucket.read('a');
@@ -82,7 +82,7 @@ describe('a bucket', () => {
     await expect(reading).rejects.toThrow();
   });
 
-  test('is not asked once the step has ended', async () => {
+  test('a bucket is not asked once the step has ended', async () => {
     const bucket = await bucketOf((_, response) => response.end());
     await expect(withinInvocation(AbortSignal.abort(), () => bucket.read('a'))).rejects.toMatchObject({ name: 'AbortError' });
     expect(requests).toBe(0);

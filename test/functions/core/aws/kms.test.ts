@@ -25,7 +25,7 @@ async function startWith(...first: (WireAnswer | Promise<never> | 'cut')[]) {
 
 const answer = (status: number, type: string): WireAnswer => ({ status, body: { __type: `com.amazonaws.kms#${type}`, message: 'secret' } });
 
-test('signs with the key whose public half it reads', async () => {
+test('the KMS client signs with the key whose public half it reads', async () => {
   const { client, keyId } = await startWith();
   const { arn, publicKey } = await client.getPublicKey(keyId);
   expect(arn).toBe(`arn:aws:kms:eu-west-1:000000000000:key/${keyId}`);
@@ -50,14 +50,14 @@ test('a refusal is final', async () => {
   expect(operations).toEqual(['Sign']);
 });
 
-test('gives up after the third failure, with its name', async () => {
+test('the KMS client gives up after the third failure, with its name', async () => {
   const fault = answer(400, 'ThrottlingException');
   const { client, keyId, operations } = await startWith(fault, fault, fault);
   await expect(client.getPublicKey(keyId)).rejects.toMatchObject({ name: 'ThrottlingException' });
   expect(operations).toEqual(['GetPublicKey', 'GetPublicKey', 'GetPublicKey']);
 });
 
-test('does not go on once the step has ended that it is part of', async () => {
+test('the KMS client does not go on once the step that it is part of has ended', async () => {
   const { client, keyId, operations } = await startWith(new Promise(() => {}));
   await expect(bounded(50, () => client.sign(keyId, digest))).rejects.toMatchObject({ name: 'AbortError' });
   expect(operations).toEqual(['Sign']);

@@ -114,7 +114,7 @@ const cases: Case[] = [
 ];
 
 describe.each<Queue>(['approval', 'callQueue'])('the full queue %s', (queue) => {
-  test.each(cases)('of $name takes $enters more calls of an agent', async ({ holders, theirAgeMs, ageMs, enters, displaced }) => {
+  test.each(cases)('a queue of $name takes $enters more calls of an agent', async ({ holders, theirAgeMs, ageMs, enters, displaced }) => {
     const ids = await fill(holders, { queue, ageMs: theirAgeMs });
     const entered: string[] = [];
     for (let at = 0; at < 21; at++) {
@@ -142,14 +142,14 @@ describe.each<Queue>(['approval', 'callQueue'])('the full queue %s', (queue) => 
     if (displaced !== undefined) expect(waiting.has(ids.get(strangers[displaced] ?? '')?.[0] ?? '')).toBe(false);
   });
 
-  test('is not full of calls that have expired', async () => {
+  test('a queue is not full of calls that have expired', async () => {
     const nowMs = Date.now() - dayMs;
     for (let at = 0; at < maxOfPart; at++) await ask(strangers[at] ?? '', { queue, nowMs });
     await ask(own, { queue });
     expect(await listQueue(table, queue, Date.now())).toHaveLength(1);
   });
 
-  test('leaves a call that has begun its place, and displaces the next one', async () => {
+  test('a full queue leaves a call that has begun its place, and displaces the next one', async () => {
     const ids = await fill(maxOfPart, { queue });
     const begun = await calls.find(ids.get(strangers[maxOfPart - 1] ?? '')?.[0] ?? '');
     const key = keys.call(begun?.account ?? '', begun?.key ?? '');
@@ -160,7 +160,7 @@ describe.each<Queue>(['approval', 'callQueue'])('the full queue %s', (queue) => 
     expect([left.length, left.some(({ id }) => id === begun?.executionId)]).toEqual([maxOfPart, true]);
   });
 
-  test('is read with few read units', async () => {
+  test('a full queue is read with few read units', async () => {
     await fill(maxOfPart, { queue });
     const packed = table.items().find(({ sk }) => sk === 'CALLS')?.calls as Uint8Array;
     // strongly consistent: one unit for each 4 KB

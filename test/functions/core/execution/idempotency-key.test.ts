@@ -22,7 +22,7 @@ describe('Idempotency-Key', () => {
     ['none', [], undefined],
     ['255 characters', ['k'.repeat(255)], 'k'.repeat(255)],
     ['every visible character', ['!"#$%&\'()*+,-./09:;<=>?@AZ[\\]^_`az{|}~'], '!"#$%&\'()*+,-./09:;<=>?@AZ[\\]^_`az{|}~'],
-  ])('%s', (_, values, key) => {
+  ])('Idempotency-Key is read: %s', (_, values, key) => {
     expect(readIdempotencyKey(requestWith(...values))).toBe(key);
   });
 
@@ -33,7 +33,7 @@ describe('Idempotency-Key', () => {
     ['a space', ['a b'], grammar],
     ['no ASCII', ['schlüssel'], grammar],
     ['two of them', ['a', 'b'], 'the header idempotency-key must be sent once'],
-  ])('refuses %s', (_, values, problem) => {
+  ])('Idempotency-Key is refused: %s', (_, values, problem) => {
     const refusal = { name: 'ApiError', code: 'INVALID_PARAMETER', status: 400, details: { issues: [{ path: '', problem }] } };
     expect(() => readIdempotencyKey(requestWith(...values))).toThrow(expect.objectContaining(refusal));
   });
@@ -76,7 +76,7 @@ describe('a request whose key has been used', () => {
     [{ state: 'conflict' }, 'other_request', other, {}],
     [{ state: 'running', retryAfterSeconds: 3 }, 'running', running, { 'Retry-After': '3' }],
     [{ state: 'unknown' }, 'outcome_unknown', unknown, {}],
-  ])('is 409 if the first one is %j', (held, reason, message, headers) => {
+  ])('a repeated request is refused with 409 if the first one is %j', (held, reason, message, headers) => {
     const details = expect.objectContaining({ reason });
     const refusal = { name: 'ApiError', code: 'CONFLICT', status: 409, message, details, headers: expect.objectContaining(headers) };
     expect(() => answerUsedKey(held, 'https://gate.example')).toThrow(expect.objectContaining(refusal));

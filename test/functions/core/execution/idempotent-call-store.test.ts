@@ -30,7 +30,7 @@ const requestOf = (executionId: string, more: Partial<KeyedRequest> = {}): Keyed
 });
 
 describe('a key', () => {
-  test('is taken with one write and replays the answer with one refused write and one read', async () => {
+  test('a key is taken with one write and replays the answer with one refused write and one read', async () => {
     expect(await calls.find(requestOf('E1'))).toEqual({ state: 'free' });
     store.operations.length = 0;
     expect(await calls.begin(requestOf('E1'))).toEqual({ state: 'started' });
@@ -42,7 +42,7 @@ describe('a key', () => {
     expect(store.operations).toEqual(['GetItem']);
   });
 
-  test('replays refusals too, whose fault stays that of the upstream', async () => {
+  test('a key replays refusals too, whose fault stays that of the upstream', async () => {
     await calls.begin(requestOf('E1'));
     const refusal = new ApiError('INTENT_EXECUTION_FAILED', 'The upstream did not answer in time.', {
       status: 502,
@@ -77,7 +77,7 @@ describe('a key', () => {
     ['another request a day later', true, { fingerprint: 'other', nowMs: startMs + dayMs }, { state: 'started' }],
     ['another key, of a call that has ended', true, { account: 'thumbprint-2' }, { state: 'started' }],
     ['the same request by a clock that is behind', false, { nowMs: startMs - 5_000 }, { state: 'running', retryAfterSeconds: 1 }],
-  ])('asked for by %s', async (_, hasEnded, again, expected) => {
+  ])('the state of a key is known to %s', async (_, hasEnded, again, expected) => {
     await calls.begin(requestOf('E1'));
     if (hasEnded) await calls.finish(requestOf('E1'), answer);
     expect(await calls.begin(requestOf('E2', again))).toEqual(expected);
@@ -87,20 +87,20 @@ describe('a key', () => {
 describe('an answer', () => {
   const maxBytes = 1024 * 1024;
 
-  test('of 1 MiB of text is kept whole', async () => {
+  test('an answer of 1 MiB of text is kept whole', async () => {
     const large: Outcome = { status: 200, body: { text: 'All work and no play. '.repeat(maxBytes / 22) } };
     await calls.begin(requestOf('E1'));
     expect(await calls.finish(requestOf('E1'), large)).toBe(true);
     expect(await calls.begin(requestOf('E2'))).toEqual({ state: 'replay', outcome: large });
   });
 
-  test('too large for an item is not kept, and is not requested again', async () => {
+  test('an answer too large for an item is not kept, and is not requested again', async () => {
     await calls.begin(requestOf('E1'));
     expect(await calls.finish(requestOf('E1'), { status: 200, body: { data: randomBytes(maxBytes * 0.7).toString('base64') } })).toBe(true);
     expect(await calls.begin(requestOf('E2'))).toEqual({ state: 'not_stored' });
   });
 
-  test('fits beside the longest key', async () => {
+  test('an answer fits beside the longest key', async () => {
     const longest = { account: 't'.repeat(43), key: 'k'.repeat(255) };
     await calls.begin(requestOf('E1', longest));
     const startBytes = 385_000;

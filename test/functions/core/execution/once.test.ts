@@ -26,7 +26,7 @@ function openRuns(attempts: Attempted[]) {
 
 const answers = (text: string): Attempted => ({ mayHaveActed: true, result: ok(text) });
 
-test('of a fault of the gate after the call was sent, nobody knows the outcome', async () => {
+test('the outcome is unknown if the gate fails after the call was sent', async () => {
   const { run, made } = openRuns([{ mayHaveActed: true, result: new TypeError('a fault') }, answers('a second time')]);
   await expect(run()).rejects.toThrow('a fault');
   await expect(run(startMs + 61_000)).rejects.toMatchObject({ code: 'CONFLICT', details: { reason: 'outcome_unknown' } });

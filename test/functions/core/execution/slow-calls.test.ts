@@ -50,7 +50,7 @@ const crowded = expect.objectContaining({
 });
 
 describe('a call', () => {
-  test('is listed after 3 seconds, until it ends', async () => {
+  test('a call is listed after 3 seconds, until it ends', async () => {
     const end = await begin();
     await pass(2_999);
     expect(await read()).toBeUndefined();
@@ -60,7 +60,7 @@ describe('a call', () => {
     expect(await read()).toEqual({ ...slowCalls.keyOf(slow), expires_at: Math.ceil(Date.now() / 1_000) + 3_630 });
   });
 
-  test('that ends before that writes nothing', async () => {
+  test('a call that ends within three seconds writes nothing', async () => {
     const update = jest.spyOn(table, 'update');
     const end = await begin();
     await pass(2_999);
@@ -69,7 +69,7 @@ describe('a call', () => {
     expect(update).not.toHaveBeenCalled();
   });
 
-  test('whose environment crashes is over after 30 seconds, and is taken off the list by the next slow one', async () => {
+  test('a call whose environment crashes is over after 30 seconds, and is taken off the list by the next slow one', async () => {
     await beginSlow();
     await pass(29_999);
     await expect(begin()).rejects.toEqual(crowded);
@@ -87,7 +87,7 @@ describe('a background call', () => {
     slowCalls = openSlowCalls(table, 'run-deferred-call', bound, { leaseSeconds: 660 });
   });
 
-  test('is listed from its start until it ends', async () => {
+  test('a background call is listed from its start until it ends', async () => {
     const end = await begin();
     expect(await listed()).toBe(1);
     await end();
@@ -111,13 +111,13 @@ describe('a background call', () => {
         return Promise.allSettled(calls.map((call) => call.watch()));
       },
     ],
-  ])('is one of at most as many to its origin as the bound, if 40 start %s', async (_, start) => {
+  ])('a background call is one of at most as many to its origin as the bound, if 40 start %s', async (_, start) => {
     const results = await start();
     expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(bound);
     expect(results.filter((one) => one.status === 'rejected').map(({ reason }) => reason)).toEqual(Array(40 - bound).fill(crowded));
   });
 
-  test('whose environment crashes gives way to another after its longest run', async () => {
+  test('a background call whose environment crashes gives way to another after its longest run', async () => {
     for (let at = 0; at < bound; at++) await begin();
     await pass(659_999);
     await expect(slowCalls.of(slow, undefined).watch()).rejects.toEqual(crowded);
@@ -126,19 +126,19 @@ describe('a background call', () => {
     expect(await listed()).toBe(1);
   });
 
-  test('to another origin is not affected', async () => {
+  test('a background call to another origin is not affected', async () => {
     for (let at = 0; at < bound; at++) await begin();
     await begin(intentAt('https://other.example'));
   });
 
-  test('is not made if it cannot be listed', async () => {
+  test('a background call is not made if it cannot be listed', async () => {
     jest.spyOn(table, 'update').mockRejectedValue(unavailable('No.'));
     await expect(begin()).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
   });
 });
 
 describe('an origin', () => {
-  test('with as many slow calls as it may have gets no more, until one ends', async () => {
+  test('an origin with as many slow calls as it may have gets no more, until one ends', async () => {
     const ends = await beginSlow();
     await expect(begin()).rejects.toEqual(crowded);
     await ends[0]?.();
@@ -148,16 +148,16 @@ describe('an origin', () => {
   test.each([
     ['another origin', intentAt('https://other.example'), 'execute-intent'],
     ['another function', slow, 'mcp'],
-  ])('does not keep calls from %s', async (_, intent, name) => {
+  ])('a crowded origin does not keep calls from %s', async (_, intent, name) => {
     await beginSlow();
     await begin(intent, openSlowCalls(table, name, bound));
   });
 
-  test('is the same whatever the path and the spelling of the host', () => {
+  test('an origin is the same whatever the path and the spelling of the host', () => {
     expect(slowCalls.keyOf(intentAt('HTTPS://SLOW.example:443'))).toEqual(slowCalls.keyOf(slow));
   });
 
-  test('lists at most twice as many calls, however many become slow at the same time', async () => {
+  test('an origin lists at most twice as many calls, however many become slow at the same time', async () => {
     const ends = await beginSlow(10 * bound);
     expect(await listed()).toBe(2 * bound);
     await Promise.all(ends.slice(0, 9 * bound).map((end) => end()));
@@ -166,7 +166,7 @@ describe('an origin', () => {
     expect([left, await listed()]).toEqual([0, 0]);
   });
 
-  test('that was crowded has its calls listed after 300 ms for the next minute', async () => {
+  test('an origin that was crowded has its calls listed after 300 ms for the next minute', async () => {
     const ends = await beginSlow();
     await Promise.all(ends.map((end) => end()));
     const soon = await begin();

@@ -20,11 +20,11 @@ describe('bearerToken', () => {
     ['DPoP x', 'DPoP', 'x'],
     ['dpop x', 'DPoP', 'x'],
     ['Bearer  x', 'Bearer', 'x'],
-  ] as const)('reads %p', (field, scheme, token) => {
+  ] as const)('bearerToken reads %p', (field, scheme, token) => {
     expect(read(field, scheme)).toBe(token);
   });
 
-  test('without a token, says what to send, without an error attribute', () => {
+  test('bearerToken says what to send if there is no token, without an error attribute', () => {
     expect(() => read(undefined)).toThrow(
       expect.objectContaining({
         code: 'UNAUTHORIZED',
@@ -44,7 +44,7 @@ describe('bearerToken', () => {
     ['two tokens and a comma', 'Bearer x, Bearer y'],
     ['two headers', ['Bearer x', 'Bearer x']],
     ['padding alone', 'Bearer =='],
-  ])('refuses %s', (_, field) => {
+  ])('bearerToken refuses %s', (_, field) => {
     expect(() => read(field)).toThrow(
       expect.objectContaining({
         code: 'UNAUTHORIZED',

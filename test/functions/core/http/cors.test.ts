@@ -36,7 +36,7 @@ describe.each(Object.entries(answers))('%s', (_, steps) => {
     ['no page of the same name but another scheme', 'https://a.example', 'http://a.example', { vary: 'Origin' }],
     ['no page that hides its origin', 'https://a.example', 'null', { vary: 'Origin' }],
     ['what is no page', 'https://a.example', undefined, { vary: 'Origin' }],
-  ])('with %s', async (_, allowedOrigins, origin, expected) => {
+  ])('the CORS headers let in %s', async (_, allowedOrigins, origin, expected) => {
     expect(await headersFor(steps, allowedOrigins, origin)).toEqual(expected);
   });
 });

@@ -79,7 +79,7 @@ test.each<[string, () => Action]>([
       return ask('read');
     },
   ],
-])('answers 503 if the function %s', async (_, open) => {
+])('a request is answered with 503 if the function %s', async (_, open) => {
   const answer = await invoke(open(), 'POST /mcp', asked);
   expect(refusalOf(answer)).toEqual({
     status: 503,

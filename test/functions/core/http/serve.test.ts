@@ -33,7 +33,7 @@ describe('a body', () => {
     ["as the protocol's own JSON", { 'content-type': 'application/Proto+json; charset=utf-8' }],
     ['with another name of the charset', { 'content-type': 'application/json;charset=utf8' }],
     ['with a quoted charset', { 'CONTENT-TYPE': 'Application/JSON;charset="utf-8"' }],
-  ])('is accepted %s', async (_, headers) => {
+  ])('a body is accepted %s', async (_, headers) => {
     expect(await post(JSON.stringify(valid), headers)).toMatchObject({ status: 200, body: valid });
   });
 
@@ -44,7 +44,7 @@ describe('a body', () => {
     ['a form', { 'Content-Type': 'application/x-www-form-urlencoded' }],
     ['JSON of a kind', { 'Content-Type': 'application/ld+json' }],
     ['another charset', { 'Content-Type': 'application/json; charset=utf-16' }],
-  ])('is refused as %s', async (_, headers) => {
+  ])('a body is refused as %s', async (_, headers) => {
     expect(await post(JSON.stringify(valid), headers)).toMatchObject({
       status: 415,
       body: {
@@ -73,14 +73,14 @@ describe('a body', () => {
         { path: '/rev', problem: 'is not a known member; remove it' },
       ],
     ],
-  ])('of %s is refused', async (_, body, expected, issues) => {
+  ])('a body of %s is refused', async (_, body, expected, issues) => {
     const answer = await post(body);
     expect(answer).toMatchObject({ status: 400, body: { error: { code: 'INVALID_PARAMETER', message: expected, details: { issues } } } });
     expect(answer.body.error.details.issues).toEqual(issues);
     expect(JSON.stringify(answer.body)).not.toContain(canary);
   });
 
-  test('may have 262,144 bytes and no more', async () => {
+  test('a body may have 262,144 bytes and no more', async () => {
     const sized = (size: number) => {
       const empty = JSON.stringify({ ...valid, pad: '' });
       return JSON.stringify({ ...valid, pad: 'x'.repeat(size - empty.length) });
@@ -96,7 +96,7 @@ describe('a body', () => {
     ['JSON', Buffer.from(JSON.stringify(valid)), 200],
     ['invalid UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]), 400],
     ['compressed', gzipSync(JSON.stringify(valid)), 400],
-  ])('in base64 from the gateway: %s', async (_, bytes, status) => {
+  ])('a body in base64 from the gateway is decoded: %s', async (_, bytes, status) => {
     const event = { ...eventOf('POST /api/services', { headers: json }), body: bytes.toString('base64'), isBase64Encoded: true };
     const answer = await serve(echo, { protocol: 'proto' })(event, {} as Context);
     expect(answer.statusCode).toBe(status);
@@ -119,7 +119,7 @@ describe('query parameters', () => {
     ['none', undefined, { page: 1, page_size: 10 }],
     ['known and unknown ones', { page: '3', page_size: '100', unknown: 'x' }, { page: 3, page_size: 100 }],
     ['empty ones', { page: '', page_size: '', skip: '', limit: '', unknown: ['a', 'b'] }, { page: 1, page_size: 10 }],
-  ])('are read: %s', async (_, query, expected) => {
+  ])('query parameters are read: %s', async (_, query, expected) => {
     expect((await list(query)).body).toEqual(expected);
   });
 
@@ -129,14 +129,14 @@ describe('query parameters', () => {
     ['numbers that are too large', { page: '1000000001', page_size: '101' }, { '/page': page, '/page_size': pageSize }],
     ['one that is sent twice', { page: ['1', '2'] }, { '/page': 'must be given once' }],
     ['names of other APIs', { limit: '10', skip: ['10', '20'] }, { '/skip': use('page'), '/limit': use('page_size') }],
-  ])('are refused: %s', async (_, query, problems) => {
+  ])('query parameters are refused: %s', async (_, query, problems) => {
     const issues = Object.entries(problems).map(([path, problem]) => ({ path, problem }));
     expect(await list(query)).toMatchObject({ status: 400, body: { error: { code: 'INVALID_PARAMETER', details: { issues } } } });
   });
 });
 
 describe('an error', () => {
-  test('that is unexpected reveals nothing, and logs only its place', async () => {
+  test('an unexpected error reveals nothing, and logs only its place', async () => {
     const lines = captureLog();
     const failing: Action = async () => {
       throw new TypeError(canary, { cause: Object.assign(new Error(canary), { code: 'ECODE' }) });
@@ -162,7 +162,7 @@ describe('an error', () => {
     expect(JSON.stringify(answer.body)).not.toContain(canary);
   });
 
-  test('of a dependency says when to try again, and logs its cause', async () => {
+  test('an error of a dependency says when to try again, and logs its cause', async () => {
     const lines = captureLog();
     const answer = await invoke(() => Promise.reject(unavailable('Down. Try again.', new RangeError(canary))), 'GET /');
     expect(answer).toMatchObject({
@@ -174,14 +174,14 @@ describe('an error', () => {
     expect(lines.join()).not.toContain(canary);
   });
 
-  test('cannot override request id and reference by details', async () => {
+  test('an error cannot override request id and reference by details', async () => {
     const error = new ApiError('NOT_FOUND', 'No.', { details: { request_id: 'forged', reference: 'forged' } });
     const answer = await invoke(() => Promise.reject(error), 'GET /');
     expect(answer.body.error.details).toEqual({ request_id: 'request-1', reference: 'PROTO-RES-001' });
   });
 });
 
-describe('the log attributes a failure', () => {
+describe('attributed failures', () => {
   const code = 'SERVICE_UNAVAILABLE';
   const answered = (status: number) => ({ details: { upstream_status: status } });
   test.each<[string, Error, object]>([
@@ -194,7 +194,7 @@ describe('the log attributes a failure', () => {
       { level: 'INFO', code, fault: 'upstream' },
     ],
     ["to nobody, if it is the caller's", new ApiError('NOT_FOUND', 'No.', answered(404)), { level: 'INFO', code: 'NOT_FOUND' }],
-  ])('%s', async (_, error, expected) => {
+  ])('the log attributes a failure %s', async (_, error, expected) => {
     const lines = captureLog();
     await invoke(() => Promise.reject(error), 'GET /');
     const { level, code, fault } = JSON.parse(lines[0] ?? '');
@@ -202,7 +202,7 @@ describe('the log attributes a failure', () => {
   });
 });
 
-describe('a refusal is counted by its code, the only dimension', () => {
+describe('counted refusals', () => {
   const code = 'SERVICE_UNAVAILABLE';
   const refusal = (name: ErrorCode) => () => Promise.reject(new ApiError(name, 'No.', { details: { code: canary } }));
   const counted = (name: ErrorCode) => [{ namespace: 'Gate-1', metric: 'Refusals', dimensions: { code: name }, value: 1 }];
@@ -218,7 +218,7 @@ describe('a refusal is counted by its code, the only dimension', () => {
     ['a thrown text', () => Promise.reject(canary), counted('INTERNAL_SERVER_ERROR')],
     ['not the failure of an upstream', () => Promise.reject(new ApiError(code, 'No.', { details: { upstream_status: 500 } })), []],
     ['not a success', async () => ok({ code: canary }), []],
-  ])('%s', async (_, action, expected) => {
+  ])('a refusal is counted by its code, the only dimension: %s', async (_, action, expected) => {
     process.env.METRIC_NAMESPACE = 'Gate-1';
     const lines = captureLog();
     await invoke(action, `GET /${canary}`);
@@ -226,7 +226,7 @@ describe('a refusal is counted by its code, the only dimension', () => {
     expect(readEmbeddedMetrics(lines[0] ?? '')).toEqual(expected);
   });
 
-  test('unless the gate has no namespace, as in the local stack', async () => {
+  test('a refusal is not counted if the gate has no namespace, as in the local stack', async () => {
     const lines = captureLog();
     await invoke(refusal('NOT_FOUND'), 'GET /');
     expect(JSON.parse(lines[0] ?? '')).toEqual({
@@ -260,7 +260,7 @@ describe('a conditional read', () => {
     expect(answer.body).toEqual(status === 200 ? { a: 1 } : undefined);
   });
 
-  test('answers 304 without headers about the content', async () => {
+  test('a conditional read answers 304 without headers about the content', async () => {
     const headers = { Link: '<next>', Vary: 'Accept', 'Content-Language': 'en' };
     const paged: Action = async () => revalidated({ a: 1 }, '"tag"', headers);
     const event = eventOf('GET /', { headers: { 'If-None-Match': '"tag"', Origin: 'https://a.example' } });
@@ -278,7 +278,7 @@ describe('a conditional read', () => {
   });
 });
 
-test('sends no Strict-Transport-Security over http', async () => {
+test('responses over http have no Strict-Transport-Security', async () => {
   const handler = serve(async () => ok({}), { protocol: 'proto', baseUrl: 'http://127.0.0.1:8080' });
   expect((await handler(eventOf('GET /'), {} as Context)).headers).not.toHaveProperty('Strict-Transport-Security');
 });
@@ -320,13 +320,13 @@ test('an invocation that runs out of time is aborted, refused and logged', async
 });
 
 describe('a run on a schedule', () => {
-  test('is logged', async () => {
+  test('a run on a schedule is logged', async () => {
     const lines = captureLog();
     await serveSchedule(async () => {})({}, context);
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ level: 'INFO', message: 'ran', duration_ms: expect.any(Number) }]);
   });
 
-  test('that fails is an error of the function, and is logged without its message', async () => {
+  test('a run on a schedule that fails is an error of the function, and is logged without its message', async () => {
     const lines = captureLog();
     const failure = new RangeError(canary);
     await expect(serveSchedule(() => Promise.reject(failure))({}, context)).rejects.toBe(failure);
@@ -334,7 +334,7 @@ describe('a run on a schedule', () => {
     expect(lines.join()).not.toContain(canary);
   });
 
-  test('that runs out of time is aborted, and is an error', async () => {
+  test('a run on a schedule that runs out of time is aborted, and is an error', async () => {
     captureLog();
     let signal: AbortSignal | undefined;
     const run = async () => {
@@ -354,7 +354,7 @@ describe('the base URL', () => {
     return JSON.parse((await serve(steps, settings)(event as never, {} as Context)).body).baseUrl;
   };
 
-  test('is, of several configured ones, the one that was called, or else the first', async () => {
+  test('the base URL is, of several configured ones, the one that was called, or else the first', async () => {
     const configured = 'http://127.0.0.1:8080,http://localhost:8080';
     const called = ['localhost:8080', '127.0.0.1:8080', 'localhost:9', 'evil.example', 'http://localhost:8080', ''];
     expect(await Promise.all(called.map((domainName) => at({ domainName }, configured)))).toEqual(
@@ -362,7 +362,7 @@ describe('the base URL', () => {
     );
   });
 
-  test('includes the stage if the path does', async () => {
+  test('the base URL includes the stage if the path does', async () => {
     expect(await at({ domainName: 'a.execute-api.eu-west-1.amazonaws.com', stage: 'v1', path: '/v1/x' })).toBe(
       'https://a.execute-api.eu-west-1.amazonaws.com/v1',
     );
@@ -370,7 +370,7 @@ describe('the base URL', () => {
     expect(await at({ domainName: 'gate.example', stage: 'v1', path: '/v1x' })).toBe('https://gate.example');
   });
 
-  test.each(['gate.example', 'Gate.Example.:443'])('is the same for any spelling of the host: %s', async (domainName) => {
+  test.each(['gate.example', 'Gate.Example.:443'])('the base URL is the same for any spelling of the host: %s', async (domainName) => {
     expect(await at({ domainName, stage: 'v1', path: '/x' })).toBe('https://gate.example');
   });
 });

@@ -39,13 +39,13 @@ describe('parseJson', () => {
     ['5,000 levels', `${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}`, depth],
     ['a lone surrogate', '{"a":"\\ud800"}', 'must not contain a lone surrogate'],
     ['a lone surrogate in a name', '{"\\udc00":1}', 'must not contain a lone surrogate'],
-  ])('refuses %s', (_, text, problem, path = '') => {
+  ])('parseJson refuses %s', (_, text, problem, path = '') => {
     const error = refusal(text);
     expect(error).toBeInstanceOf(ApiError);
     expect(error).toMatchObject({ code: 'INVALID_PARAMETER', status: 400, details: { issues: [{ path, problem }] } });
   });
 
-  test('agrees with JSON.parse on everything else', () => {
+  test('parseJson agrees with JSON.parse on everything else', () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 20 }), (text) => {
         const value = JSON.parse(text);
@@ -56,7 +56,7 @@ describe('parseJson', () => {
     );
   });
 
-  test('finds a place within every text that is not JSON', () => {
+  test('parseJson finds a place within every text that is not JSON', () => {
     fc.assert(
       fc.property(fc.json(), fc.nat(), fc.nat({ max: 3 }), fc.string({ maxLength: 3 }), (text, at, count, more) => {
         const start = at % (text.length + 1);
@@ -76,13 +76,13 @@ describe('parseJson', () => {
     );
   });
 
-  test('keeps every digit where it is to', () => {
+  test('parseJson keeps every digit where it is to', () => {
     const text = '{"a":[9007199254740993,1.10,1e400,-0,1.5],"b":{"c":0.1234567890123456789}}';
     expect(JSON.stringify(parseJson(text, { isExact: true }))).toBe(text);
     expect(refusal('{"a":1e400}')).toBeInstanceOf(ApiError);
   });
 
-  test('leaves prototypes alone', () => {
+  test('parseJson leaves prototypes alone', () => {
     parseJson('{"constructor":{"prototype":{"admin":true}}}');
     expect(({} as Record<string, unknown>).admin).toBeUndefined();
   });
@@ -101,7 +101,7 @@ describe('parse', () => {
   });
   const parseText = (text: string) => parse(schema, parseJson(text, { isExact: true }));
 
-  test('gives a number where the schema wants one, and every digit where it takes anything', () => {
+  test('parse gives a number where the schema wants one, and every digit where it takes anything', () => {
     expect(JSON.stringify(parseText('{"n":1e1,"any":{"x":[1.10]},"u":2.0}'))).toBe('{"n":10,"any":{"x":[1.10]},"u":2}');
   });
 
@@ -109,7 +109,7 @@ describe('parse', () => {
     ['{"n":9007199254740993,"any":1}', '/n', 'must be a number'],
     ['{"n":1.50,"any":1}', '/n', 'must be an integer'],
     ['{"n":1,"any":1,"o":1.0}', '/o', 'must be an object'],
-  ])('refuses %s', (text, path, problem) => {
+  ])('parse refuses %s', (text, path, problem) => {
     expect(issuesOf(() => parseText(text))).toEqual([{ path, problem }]);
   });
 
@@ -117,7 +117,7 @@ describe('parse', () => {
     ['20,000 unknown members', Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`unknown-${index}`, 1])), 101],
     ['one unknown member with an endless name', { ['x'.repeat(200_000)]: 1 }, 1],
     ['20,000 wrong items', { list: Array(20_000).fill('text') }, 101],
-  ])('answers %s in brief', (_, input, count) => {
+  ])('parse answers %s in brief', (_, input, count) => {
     const schema = z.strictObject({ list: z.array(z.number()).optional() });
     const issues = issuesOf(() => parse(schema, input));
     expect(issues).toHaveLength(count);

@@ -43,7 +43,7 @@ const limits = [
 ];
 
 describe('four instances with a fifth of the responses lost', () => {
-  test.each(limits)('clocks that are five seconds ahead and behind: never more than $rate in $period s', async (limit) => {
+  test.each(limits)('clocks five seconds ahead and behind never count more than $rate in $period s', async (limit) => {
     for (let seed = 1; seed <= 2; seed++) {
       const { most, total, admitted, doubted } = await hammer(limit, { skewsMs: [0, 5_000, -5_000, 0], lost: 0.2, seed });
       expect(most).toBeLessThanOrEqual(limit.rate);
@@ -55,14 +55,14 @@ describe('four instances with a fifth of the responses lost', () => {
     }
   });
 
-  test.each(limits)('clocks that are twelve seconds off count nothing ($rate in $period s)', async (limit) => {
+  test.each(limits)('clocks twelve seconds off count nothing ($rate in $period s)', async (limit) => {
     const { most, admitted, doubted } = await hammer(limit, { skewsMs: [0, 12_000, -12_000, 0], lost: 0.2 });
     expect(most).toBeLessThanOrEqual(limit.rate);
     expect(admitted.map((count) => count > 0)).toEqual([true, false, false, true]);
     expect(doubted.map((count) => count > 0)).toEqual([false, true, true, false]);
   });
 
-  test('trusts the clocks if responses of the table have no date', async () => {
+  test('an instance trusts its clock if responses of the table have no date', async () => {
     const { most, doubted } = await hammer({ rate: 20, period: 1 }, { skewsMs: [0, 0, 0, 0], lost: 0.2, hasNoDates: true });
     expect(most).toBeLessThanOrEqual(20);
     expect(doubted).toEqual([0, 0, 0, 0]);
@@ -81,7 +81,7 @@ describe('an instance whose clock is five seconds ahead', () => {
   };
 
   /** One read for the missing counter, then one write per call. */
-  test('counts from its first call, by the dates of responses that it needs anyway', async () => {
+  test('an instance whose clock is five seconds ahead counts from its first call, by the dates of responses that it needs anyway', async () => {
     const { world, consume } = open();
     for (const operations of [2, 3, 4]) {
       expect(await consume({ rate: 60, period: 60 })).toMatchObject({ isWithinLimits: true });
@@ -89,7 +89,7 @@ describe('an instance whose clock is five seconds ahead', () => {
     }
   });
 
-  test('answers 503 under a limit that needs a better clock, and logs the cause', async () => {
+  test('an instance whose clock is five seconds ahead answers 503 under a limit that needs a better clock, and logs the cause', async () => {
     const refusal = await open().consume({ rate: 20, period: 1 });
     expect(refusal).toMatchObject({ code: 'SERVICE_UNAVAILABLE', status: 503, message: unknownTime, headers: { 'Retry-After': '1' } });
     expect(describeCause((refusal as Error).cause)).toMatchObject({ name: 'WrongClock' });
@@ -123,11 +123,11 @@ describe("the table's time", () => {
     };
   };
 
-  test('is unknown before the first response', () => {
+  test("the table's time is unknown before the first response", () => {
     expect(open().errors()).toEqual([Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]);
   });
 
-  test('is known to a second, the tolerance and the round trip after one response, and more precisely after others', () => {
+  test("the table's time is known to a second, tolerance and round trip after one response, and more precisely after others", () => {
     const { answer, wait, errors } = open();
     wait(300);
     answer(20);
@@ -140,7 +140,7 @@ describe("the table's time", () => {
     expect(errors()).toEqual([-115, 180]);
   });
 
-  test('is known less precisely as time passes without responses, and after a slow response', () => {
+  test("the table's time is known less precisely as time passes without responses, and after a slow response", () => {
     const { answer, wait, errors } = open();
     answer(1_000);
     expect(errors()).toEqual([-1_100, 1_100]);
@@ -148,7 +148,7 @@ describe("the table's time", () => {
     expect(errors()).toEqual([-1_160, 1_160]);
   });
 
-  test('is not read from dates that are missing, invalid or cached', () => {
+  test("the table's time is not read from dates that are missing, invalid or cached", () => {
     const { answer, wait, errors, dateAt } = open();
     for (const headers of [{}, { date: '' }, { date: 'soon' }, { date: dateAt(-60_000), age: '60' }])
       answer(0, headers as Record<string, string>);
@@ -158,7 +158,7 @@ describe("the table's time", () => {
     expect(errors()).toEqual([-600, 600]);
   });
 
-  test('is taken from the latest of contradictory responses', () => {
+  test("the table's time is taken from the latest of contradictory responses", () => {
     const { answer, errors, dateAt } = open();
     answer(0);
     answer(0, { date: dateAt(3_600_000) });
@@ -168,7 +168,7 @@ describe("the table's time", () => {
   });
 });
 
-describe('an instance counts by', () => {
+describe('the clock of an instance', () => {
   const bounds = (earliestMs: number, latestMs: number) => ({ bounds: () => ({ earliestMs, latestMs }), observe: () => {} });
   test.each([
     ['the measurement, if it is precise enough', bounds(9_000, 10_200), 60, 12_000, { earliestMs: 9_000, latestMs: 10_200 }],
@@ -183,7 +183,7 @@ describe('an instance counts by', () => {
       { doubt: '1 ms, 250 ms' },
     ],
     ['nothing, if the clocks are far apart', bounds(9_000, 10_200), 60, 20_201, { doubt: '10001 ms, 10000 ms' }],
-  ])('%s', (_, table, period, ownMs, expected) => {
+  ])('an instance counts by %s', (_, table, period, ownMs, expected) => {
     const reading = openCountingClock(table, () => ownMs).read(period);
     const numbers = reading.doubt?.match(/\d+ ms/g)?.join(', ');
     expect(numbers === undefined ? reading : { doubt: numbers }).toEqual(expected);

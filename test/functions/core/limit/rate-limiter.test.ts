@@ -40,7 +40,7 @@ const decision = (isWithinLimits: boolean, remaining: number, resetSeconds: numb
 });
 
 describe('round trips', () => {
-  test('one write a call, even at the end of a bucket', async () => {
+  test('a call takes one write, even at the end of a bucket', async () => {
     const counter = openRateLimiter(store.table, now);
     const request = requestOf({ rate: 60, period: 60 });
     const admitted: unknown[] = [];
@@ -59,7 +59,7 @@ describe('round trips', () => {
     expect(store.operations).toEqual(['GetItem', 'PutItem', 'UpdateItem', 'UpdateItem', 'PutItem', 'UpdateItem', 'PutItem']);
   });
 
-  test('none while the quota is known to be used up', async () => {
+  test('a call takes no round trip while the quota is known to be used up', async () => {
     const counter = openRateLimiter(store.table, now);
     const request = requestOf({ rate: 3, period: 60 });
     expect(counter.findRefusal(request)).toBeUndefined();
@@ -79,7 +79,7 @@ describe('round trips', () => {
     expect(store.operations).toEqual(['PutItem']);
   });
 
-  test('two reads and two writes if another instance has changed the counter', async () => {
+  test('a call takes two reads and two writes if another instance has changed the counter', async () => {
     const [first, second] = [openRateLimiter(store.table, now), openRateLimiter(store.table, now)];
     const request = requestOf({ rate: 60, period: 60 });
     await first.consume(request);
@@ -102,7 +102,7 @@ test('inspecting costs one read and counts nothing', async () => {
   expect(store.operations).toEqual(['GetItem', 'PutItem', 'GetItem']);
 });
 describe('a counted call', () => {
-  test('is renewed without a request to the table if it is sent immediately', async () => {
+  test('a counted call is renewed without a request to the table if it is sent immediately', async () => {
     const request = requestOf({ rate: 2, period: 60 });
     const limits = openRateLimiter(store.table, now);
     const admitted = await limits.consume(request);
@@ -112,7 +112,7 @@ describe('a counted call', () => {
     expect(store.operations).toEqual([]);
   });
 
-  test('too late is refused with 503', async () => {
+  test('a call that is counted too late is refused with 503', async () => {
     const slow: Table = {
       ...store.table,
       put: async (item, condition) => {
@@ -153,7 +153,7 @@ test.each([
 });
 
 describe('the counter item', () => {
-  test('stays small and expires after its last call', async () => {
+  test('the counter item stays small and expires after its last call', async () => {
     const [rate, period] = [1_000_000, 604_800];
     const counter = openRateLimiter(store.table, now);
     nowMs = Math.ceil(startMs / bucketMs(period)) * bucketMs(period);
@@ -165,7 +165,7 @@ describe('the counter item', () => {
     expect(JSON.stringify(item).length).toBeLessThan(500);
   });
 
-  test('belongs to one owner and counter, and has a window for each limit', async () => {
+  test('the counter item belongs to one owner and counter, and has a window for each limit', async () => {
     const counter = openRateLimiter(store.table, now);
     const request = requestOf({ rate: 1, period: 60 });
     const others = [

@@ -40,7 +40,7 @@ const histories = fc
   });
 
 describe('a window', () => {
-  test('agrees with an ideal sliding log over random histories', () => {
+  test('a window agrees with an ideal sliding log over random histories', () => {
     fc.assert(
       fc.property(histories, ({ limit, startMs, gapsMs }) => {
         const { rate, period } = limit;
@@ -70,7 +70,7 @@ describe('a window', () => {
     );
   });
 
-  test('knows to the millisecond when more calls will fit', () => {
+  test('a window knows to the millisecond when more calls will fit', () => {
     fc.assert(
       fc.property(histories, ({ limit, startMs, gapsMs }) => {
         const { rate, period } = limit;
@@ -93,20 +93,20 @@ describe('a window', () => {
     );
   });
 
-  test('never goes back', () => {
+  test('a window never goes back', () => {
     const window = addCall(emptyWindow(100));
     expect(rollTo(window, 99)).toBe(window);
     expect(rollTo(window, 100)).toBe(window);
   });
 
-  test('knows when the next call will fit after the rate was lowered below the current count', () => {
+  test('a window knows when the next call will fit after the rate was lowered below the current count', () => {
     const full = rollTo(addCall(addCall(rollTo(addCall(emptyWindow(0)), 3))), 5);
     expect(full.total).toBe(3);
     expect(freeAtMs(full, { rate: 3, period: 10 })).toBe(longestCountMs(10));
     expect(freeAtMs(full, { rate: 1, period: 10 })).toBe(longestCountMs(10) + 3 * bucketMs(10));
   });
 
-  test.each([1, 60, 604_800])('of %s seconds counts a call for the whole period if it is sent in time', (period) => {
+  test.each([1, 60, 604_800])('a window of %s seconds counts a call for the whole period if it is sent in time', (period) => {
     const bucket = bucketAt(123_456_789, period);
     const madeMs = callableUntilMs(bucket, period) + madeWithinMs(period);
     expect(madeWithinMs(period)).toBeGreaterThan(0);
@@ -114,7 +114,7 @@ describe('a window', () => {
     expect(clearAtMs(addCall(emptyWindow(bucket)), period) - madeMs).toBe(period * 1000);
   });
 
-  test('forgets a call that is removed while it counts', () => {
+  test('a window forgets a call that is removed while it counts', () => {
     const last = 7 + longestCountMs(60) / bucketMs(60) - 1;
     const window = rollTo(addCall(addCall(emptyWindow(7))), 20);
     expect(removeCall(window, 7)).toEqual(rollTo(addCall(emptyWindow(7)), 20));
@@ -123,7 +123,7 @@ describe('a window', () => {
     expect(removeCall(gone, 7)).toBe(gone);
   });
 
-  test.each([1, 60, 604_800])('of %s seconds counts a call for at most a tenth longer', (period) => {
+  test.each([1, 60, 604_800])('a window of %s seconds counts a call for at most a tenth longer', (period) => {
     expect(longestCountMs(period)).toBeGreaterThan(period * 1000);
     expect(longestCountMs(period)).toBeLessThanOrEqual(period * 1100);
   });

@@ -66,13 +66,13 @@ describe('several limits at once', () => {
   test.each([
     [8, 1_024],
     [32, 4_096],
-  ])('%d of them take less than %d bytes when full', async (count, bytes) => {
+  ])('%d limits take less than %d bytes when full', async (count, bytes) => {
     const holder = `${'x'.repeat(41)}${count}`.slice(-43);
     const charges = Array.from({ length: count }, (_, at) => large(at));
     expect(await fill(holder, charges)).toBeLessThan(bytes);
   });
 
-  test('are counted together or not at all: a call that one limit refuses uses none of the others', async () => {
+  test('several limits are counted together or not at all: a call that one refuses uses none of the others', async () => {
     const limits = openRateLimiter(store.table, now);
     const [all, narrow] = [calls('all', 10, 60), calls('narrow', 2, 3_600)];
     const wide = requestOf(all);
@@ -91,7 +91,7 @@ describe('several limits at once', () => {
     expect(await totalsOf(wide)).toEqual({ all: 10, narrow: 2 });
   });
 
-  test('never refuse a client that obeys the headers, even if calls have different prices', async () => {
+  test('several limits never refuse a client that obeys the headers, even if calls have different prices', async () => {
     const random = seededRandom(3);
     const shared = (cost: number): Charge => ({ ...money('daily', 1_000, cost, 60), maxCost: 450 });
     const wide = requestOf();
@@ -148,7 +148,7 @@ describe('several limits at once', () => {
 });
 
 describe('a budget', () => {
-  test('refuses with 429, and warns from 80 %', async () => {
+  test('a budget refuses with 429, and warns from 80 %', async () => {
     const limits = openRateLimiter(store.table, now);
     const request = requestOf(money('monthly', 1_000, 300));
     const answers = [];
@@ -169,7 +169,7 @@ describe('a budget', () => {
     expect(refusal.headers).toMatchObject({ RateLimit: `"monthly";r=0;t=${seconds}`, 'Retry-After': String(seconds) });
   });
 
-  test('and a total are refunded for a call that was not sent; rates stay counted', async () => {
+  test('a budget and a total are refunded for a call that was not sent; rates stay counted', async () => {
     const limits = openRateLimiter(store.table, now);
     const request = requestOf(money('monthly', 900, 300), calls('minute', 60, 60), calls('ever', 9, Number.POSITIVE_INFINITY));
     const decision = await limits.consume(request);
@@ -184,7 +184,7 @@ describe('a budget', () => {
     expect(await totalsOf(request)).toMatchObject({ monthly: 300 });
   });
 
-  test('is refunded for a call that was counted too late at every attempt', async () => {
+  test('a budget is refunded for a call that was counted too late at every attempt', async () => {
     const request = requestOf(money('monthly', 1_000, 100), calls('minute', 60, 60), calls('ever', 9, Number.POSITIVE_INFINITY));
     /** Every write takes too long. */
     function late<A extends unknown[], R>(write: (...input: A) => Promise<R>) {
@@ -200,7 +200,7 @@ describe('a budget', () => {
     expect(await totalsOf(request)).toEqual({ monthly: 0, minute: 1, ever: 0 });
   });
 
-  test('notices within ten seconds that another instance has refunded it', async () => {
+  test('a budget notices within ten seconds that another instance has refunded it', async () => {
     const charge = money('monthly', 300, 300);
     const [here, there] = [openRateLimiter(store.table, now), openRateLimiter(store.table, now)];
     const request = requestOf(charge);
@@ -284,7 +284,7 @@ describe('a write whose response is lost', () => {
     return totalsOf(request);
   };
 
-  test.each([0, rememberedTokens - 1])('counts once if %s other writes happen before the retry', async (others) => {
+  test.each([0, rememberedTokens - 1])('a lost response counts once if %s other writes happen before the retry', async (others) => {
     expect(await interrupted(others)).toEqual({ hour: 2 + others });
   });
 });

@@ -13,7 +13,7 @@ function problems(definition: Partial<Parameter>, value: unknown): string[] {
 
 const integer = 'must be an integer';
 
-describe('types are never coerced', () => {
+describe('types', () => {
   test.each<[Parameter['type'], unknown, string]>([
     ['string', 1, 'must be a string'],
     ['number', '1', 'must be a number'],
@@ -27,7 +27,7 @@ describe('types are never coerced', () => {
     ['array', {}, 'must be an array'],
     ['object', [], 'must be an object'],
     ['null', false, 'must be null'],
-  ])('%s is not %j', (type, value, problem) => {
+  ])('types are never coerced: %s does not take %j', (type, value, problem) => {
     expect(problems({ type, required: true }, value)).toEqual([problem]);
   });
 
@@ -46,7 +46,7 @@ describe('types are never coerced', () => {
     ['null', null],
     ['any', null],
     ['any', [1]],
-  ])('%s is %j', (type, value) => {
+  ])('the type %s takes %j', (type, value) => {
     expect(compileParameters([{ name: 'p', type }])({ p: value })).toEqual({ values: { p: value } });
   });
 });
@@ -62,7 +62,7 @@ describe('null for a parameter', () => {
     ['of type null is a value', { type: 'null' }, { p: null }],
     ['whose schema allows null is a value', { default: 'a', enum: ['a'], schema: { type: ['string', 'null'] } }, { p: null }],
     ['that is required is one, too', { required: true, format: 'date', schema: { type: ['string', 'null'] } }, { p: null }],
-  ])('%s', (_, definition, values) => {
+  ])('null for a parameter %s', (_, definition, values) => {
     expect(given(definition)).toEqual({ values });
   });
 
@@ -70,7 +70,7 @@ describe('null for a parameter', () => {
     ['left out', { required: null }],
     ['value if allowed', { nullable: null, any: null, required: null }],
     ['value', { text: null, nullable: null, any: null, some: null, required: null }],
-  ])('is sent, if null is a %s, for these parameters alone', (rule, values) => {
+  ])('null for a parameter is sent, if null is a %s, for these parameters alone', (rule, values) => {
     const definitions: Parameter[] = [
       { name: 'text', type: 'string', enum: ['a'] },
       { name: 'nullable', type: 'string', schema: { type: ['string', 'null'] } },
@@ -146,7 +146,7 @@ describe('keywords', () => {
     [{ enum: [{ a: 1, b: [2] }] }, { a: 1, b: [3] }, 'must be one of {"a":1,"b":[2]}'],
     [{ enum: ['\u00e9'] }, 'e\u0301', 'must be one of "\u00e9"'],
     [{ enum: Array.from({ length: 12 }, (_, index) => index) }, 12, 'must be one of 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and others'],
-  ])('%j refuses %j', (definition, value, problem) => {
+  ])('the keywords %j refuse %j', (definition, value, problem) => {
     expect(problems(definition, value)).toEqual([problem]);
   });
 
@@ -158,12 +158,12 @@ describe('keywords', () => {
     [{ enum: [0] }, -0],
     [{ enum: [null] }, null],
     [{ minimum: 5, maxLength: 0, pattern: 'x' }, true],
-  ])('%j accepts %j', (definition, value) => {
+  ])('the keywords %j accept %j', (definition, value) => {
     expect(problems(definition, value)).toEqual([]);
   });
 });
 
-describe('all at once', () => {
+describe('issues and defaults', () => {
   const validate = compileParameters([
     { name: 'city', type: 'string', required: true, minLength: 3, pattern: '^[A-Z]' },
     { name: 'days', type: 'integer', required: true },

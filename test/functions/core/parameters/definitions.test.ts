@@ -37,7 +37,7 @@ describe('an input that is a header field', () => {
     ]),
     [{ name: 'X-Page', default: 'a\r\nX-Admin: 1' }, '/default', like],
     [{ name: 'X-Page', enum: ['a', 'é'] }, '/enum/1', like],
-  ])('%j is refused', (definition, path, problem) => {
+  ])('an input that is a header field is refused: %j', (definition, path, problem) => {
     expect(check({ ...place, ...definition })).toEqual([{ path: `/input_parameters/1${path}`, problem }]);
   });
 
@@ -46,11 +46,11 @@ describe('an input that is a header field', () => {
     { name: 'Accept-Language', enum: ['de', 'en'] },
     { name: 'X-Flag', type: 'boolean' },
     { name: 'X-Rate', type: 'number', default: 1e300 },
-  ])('%j is accepted', (definition) => {
+  ])('an input that is a header field is accepted: %j', (definition) => {
     expect(check({ ...place, ...definition })).toEqual([]);
   });
 
-  test('has a name of its own, and is no output', () => {
+  test('an input that is a header field has a name of its own, and is no output', () => {
     const both = [
       { name: 'X-Page', type: 'string', ...place },
       { name: 'x_page', type: 'string', ...place },
@@ -67,7 +67,7 @@ describe('patterns', () => {
     [linear, '(a)\\1', '(?=a)b', '(?<=a)b', '(?<!a)b', '(?<n>a)\\k<n>', '\\ud83d\\ude00', '\\\\\\uD83D', 'a{1001}', '(a{0,30}){0,50}'],
     [large, '(a{1000}){1000}', '(abc){1000}'],
     [ecmaScript, '(', '(?P<n>a)', '\\Q.\\E'],
-  ])('%s: %s', (problem, ...patterns) => {
+  ])('a pattern %s: %s', (problem, ...patterns) => {
     for (const pattern of patterns) expect(check({ pattern })).toEqual([{ path: '/input_parameters/1/pattern', problem }]);
   });
 
@@ -77,7 +77,7 @@ describe('patterns', () => {
     ['(.*)*(.*)*=', 'a'.repeat(16_000)],
     ['^(([a-z])+.)+[A-Z]([a-z])+$', 'a'.repeat(16_000)],
     ['[ab]*a[ab]{300}[cd]', 'ab'.repeat(8_000)],
-  ])('%s cannot be made to explode', (pattern, text) => {
+  ])('the pattern %s cannot be made to explode', (pattern, text) => {
     expect(check({ pattern })).toEqual([]);
     expect(compilePattern(pattern).matches(text)).toBe(false);
   });
@@ -92,7 +92,7 @@ describe('patterns', () => {
     ['^[\\w.\\-]+\\/$', 'a.b-c/', true],
     ['a$', 'a\n', false],
     ['^\\\\k$', '\\k', true],
-  ])('%s on %j', (pattern, text, isMatch) => {
+  ])('the pattern %s gives the right result for %j', (pattern, text, isMatch) => {
     expect(compilePattern(pattern).matches(text)).toBe(isMatch);
   });
 
@@ -119,7 +119,7 @@ describe('patterns', () => {
     ['((?:a{10}){10}(?<n>b)){10}x', 1011],
     ['[^\\]{9}]{2}\\{3\\}', 5],
     ['\\p{Lu}\\u0061\\u{1F600}\\x41\\cA\\.{2}😀', 8],
-  ])('%s is %i characters and classes when written out', (pattern, count) => {
+  ])('the pattern %s has %i characters and classes when written out', (pattern, count) => {
     expect(() => new RegExp(pattern, 'u')).not.toThrow();
     expect(countAtoms(pattern)).toBe(count);
   });
@@ -136,11 +136,11 @@ describe('definitions that contradict themselves', () => {
     ['default of another type', { default: 1 }, '/default', like('must be a string')],
     ['default out of bounds', { type: 'integer', maximum: 1, default: 2 }, '/default', like('must be at most 1')],
     ['allowed value of another type', { enum: ['a', 1] }, '/enum/1', like('must be a string')],
-  ])('%s', (_, definition, path, problem) => {
+  ])('a definition that contradicts itself is refused: %s', (_, definition, path, problem) => {
     expect(check(definition)).toEqual([{ path: `/input_parameters/1${path}`, problem }]);
   });
 
-  test('one that makes sense passes', () => {
+  test('a definition that makes sense is accepted', () => {
     expect(check({ minLength: 1, maxLength: 5, pattern: '^[a-z]+$', enum: ['abc', 'de'], default: 'de' })).toEqual([]);
     expect(check({ type: 'any', minimum: 1, maxLength: 5, format: 'date', default: null })).toEqual([]);
   });

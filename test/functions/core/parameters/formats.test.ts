@@ -29,7 +29,7 @@ const cases: [format: Format, isRight: boolean, ...texts: string[]][] = [
   ['uuid', false, '123e4567e89b12d3a456426614174000', '{123e4567-e89b-12d3-a456-426614174000}', '123e4567-e89b-12d3-a456-42661417400g'],
 ];
 
-test.each(cases)('%s: %s', (format, isRight, ...texts) => {
+test.each(cases)('texts match the format %s: %s', (format, isRight, ...texts) => {
   for (const text of texts) {
     expect([text, formats[format].holds(text)]).toEqual([text, isRight]);
     expect([`${text} and a line break`, formats[format].holds(`${text}\n`)]).toEqual([`${text} and a line break`, false]);

@@ -42,7 +42,7 @@ test.each<[string, unknown, string[]]>([
       '/parameters/p/1/note must be a string or null',
     ],
   ],
-])('%s', (_, value, problems) => {
+])('a nested value is checked against its schema: %s', (_, value, problems) => {
   expect(find(lines, value)).toEqual(problems);
 });
 
@@ -66,7 +66,7 @@ test.each<[string, NestedSchema, unknown, string[]]>([
     ['/parameters/p/z is required'],
   ],
   ['values of a list or object', { enum: [[1], { a: 1 }] }, [1], []],
-])('%s', (_, schema, value, problems) => {
+])('the keywords of a nested schema are checked: %s', (_, schema, value, problems) => {
   expect(find(schema, value)).toEqual(problems);
 });
 
@@ -85,14 +85,14 @@ test.each<[string, NestedSchema, unknown]>([
   ['many items', many(600, { items: { minLength: 1 } }), Array.from({ length: 120_000 }, () => 1)],
   ['a long name', many(300, { additionalProperties: { items: { type: 'string' } } }), { ['n'.repeat(250_000)]: names }],
   ['many that are required', { items: { anyOf: [{ required: names }, {}] } }, Array.from({ length: 80_000 }, () => ({}))],
-])('takes a bounded time: %s', (_, schema, value) => {
+])('the check of a nested value takes a bounded time: %s', (_, schema, value) => {
   const startedMs = performance.now();
   find(schema, value);
   // a fifth of a second outside of tests; without a bound, up to minutes
   expect(performance.now() - startedMs).toBeLessThan(5_000);
 });
 
-test('the bound is one for all inputs of a request', () => {
+test('one bound applies to the checks of all inputs of a request', () => {
   const schemas: NestedSchema[] = [{ anyOf: Array.from({ length: 20 }, () => ({ minLength: 1 })) }, { type: 'string' }];
   const definitions = schemas.map((schema, at) => ({ name: `p${at}`, type: 'any' as const, schema }));
   const check = (long: string) => compileParameters(definitions)({ p0: long, p1: 1 });
@@ -100,7 +100,7 @@ test('the bound is one for all inputs of a request', () => {
   expect(check('x'.repeat(250_000))).toMatchObject({ values: { p1: 1 } });
 });
 
-test('names a bounded number of places, and none by a long name', () => {
+test('a refusal names a bounded number of places, and none by a long name', () => {
   const ones = Array.from({ length: 5_000 }, () => 1);
   expect(find({ items: { type: 'string' } }, ones)).toHaveLength(20);
   expect(find({ additionalProperties: { items: { type: 'string' } } }, { ['n'.repeat(201)]: [1], n: [1] })).toEqual([
@@ -109,7 +109,7 @@ test('names a bounded number of places, and none by a long name', () => {
   ]);
 });
 
-test('what is wrong with a schema itself is told when it is registered', () => {
+test('a mistake in a schema is reported when it is registered', () => {
   const schema: NestedSchema = { properties: { 'a/b': { items: { pattern: '(?=x)' } } }, anyOf: [{ pattern: '(' }, { $ref: '#/$defs/b' }] };
   const check = (schema: NestedSchema) =>
     checkDefinitions({ input_parameters: [{ name: 'p', type: 'object', schema }], output_parameters: [] }).map(({ path }) => path);

@@ -17,7 +17,7 @@ const longer = (text = '') => Buffer.concat([Buffer.alloc(1), Buffer.from(text, 
 
 describe('readAgentKey', () => {
   test.each(agents.flatMap((agent) => keyForms(agent).map(([form, text]) => [agent.kind, form, text, agent] as const)))(
-    'reads %s as %s',
+    'readAgentKey reads %s as %s',
     async (kind, _, text, { thumbprint, jwk }) => {
       const key = await read(text);
       expect({ kind: key.kind, thumbprint: key.thumbprint, jwk: key.key.export({ format: 'jwk' }) }).toEqual({ kind, thumbprint, jwk });
@@ -36,7 +36,7 @@ describe('readAgentKey', () => {
     ['a certificate before it', rsa.pem.replaceAll('PUBLIC KEY', 'CERTIFICATE') + p256.pem],
     ['another public key after it', p256.pem + rsa.pem],
     ['one line', p256.pem.replaceAll('\n', ' ')],
-  ])('reads a key in PEM with %s', async (_, text) => {
+  ])('readAgentKey reads a key in PEM with %s', async (_, text) => {
     expect((await read(text)).thumbprint).toBe(p256.thumbprint);
   });
 
@@ -115,14 +115,14 @@ describe('readAgentKey', () => {
     ['RSA with exponent 1', json({ e: 'AQ' }, rsa.jwk), exponent],
     ['RSA with an even exponent', json({ e: 'BA' }, rsa.jwk), exponent],
     ['RSA with a huge exponent', json({ e: Buffer.alloc(64, 255).toString('base64url') }, rsa.jwk), exponent],
-  ])('refuses %s', async (_, text, problem) => {
+  ])('readAgentKey refuses %s', async (_, text, problem) => {
     const error = await read(text).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(ApiError);
     expect(error).toMatchObject({ code: 'INVALID_PARAMETER', status: 400, details: { issues: [{ path: '/agent_public_key', problem }] } });
     expect((error as ApiError).cause).toBeUndefined();
   });
 
-  test('refuses every Ed25519 point of small order in all encodings', async () => {
+  test('readAgentKey refuses every Ed25519 point of small order in all encodings', async () => {
     const { Point } = ed25519;
     const torsion = ED25519_TORSION_SUBGROUP.flatMap((hex) => {
       const bytes = Buffer.from(hex, 'hex');
@@ -138,7 +138,7 @@ describe('readAgentKey', () => {
     }
   });
 
-  test('throws only refusals', async () => {
+  test('readAgentKey throws only refusals', async () => {
     const texts = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.base64String(),

@@ -26,7 +26,7 @@ const scalar = fc.oneof(
 );
 
 describe('signatureFromDer', () => {
-  test('keeps both numbers, pads them, and returns the lower s', () => {
+  test('signatureFromDer keeps both numbers, pads them, and returns the lower s', () => {
     fc.assert(
       fc.property(scalar, scalar, (r, s) => {
         const signature = signatureFromDer(der(r, s));
@@ -52,11 +52,11 @@ describe('signatureFromDer', () => {
     ['a padded r', Buffer.from('300702020005020105', 'hex')],
     ['an empty r', Buffer.from('30050200020105', 'hex')],
     ['three numbers', Buffer.from('3009020105020105020105', 'hex')],
-  ])('refuses %s', (_, bytes) => {
+  ])('signatureFromDer refuses %s', (_, bytes) => {
     expect(() => signatureFromDer(bytes)).toThrow(new TypeError('not a DER signature'));
   });
 
-  test('throws only TypeError', () => {
+  test('signatureFromDer throws only TypeError', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 80 }), (bytes) => {
         expect(() => signatureFromDer(bytes)).toThrow(TypeError);

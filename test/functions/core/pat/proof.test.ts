@@ -50,7 +50,7 @@ const refusal = (message: string) => ({
 
 describe('a proof', () => {
   test.each(agents.flatMap((by) => by.algorithms.map((alg) => [by.kind, alg, by] as const)))(
-    'by %s with %s is accepted',
+    'a proof by %s with %s is accepted',
     async (_, alg, by) => {
       await use({ by, proof: await make({}, { alg }, by), dpop: true });
       await use({ by, proof: await make({}, { alg }, by), scheme: 'DPoP' });
@@ -66,16 +66,16 @@ describe('a proof', () => {
     ['may state fractions of a second', { iat: now + 0.25 }],
     ['may be just young enough', { iat: now - 299.875 }],
     ['may have other claims', { nonce: 'x' }],
-  ])('%s', async (_, claims) => {
+  ])('a proof %s', async (_, claims) => {
     await use({ proof: await make(claims) });
   });
 
-  test('with a fraction is forgotten at a whole second, as the table requires', async () => {
+  test('a proof with a fraction is forgotten at a whole second, as the table requires', async () => {
     await use({ proof: await make({ iat: now + 0.25, jti: 'fraction' }) });
     expect(await store.table.get(keys.jti(`proof:${agent.thumbprint}`, 'fraction'))).toMatchObject({ expires_at: now + 301 + 3_600 });
   });
 
-  test('is not required for a plain PAT', async () => {
+  test('a proof is not required for a plain PAT', async () => {
     store.operations.length = 0;
     await use({});
     expect(store.operations).toEqual([]);
@@ -86,7 +86,7 @@ describe('a proof', () => {
     ['the deployment requires it', { isRequired: true }],
     ['the PAT comes as DPoP', { scheme: 'DPoP' }],
     ['the PAT comes as dpop', { scheme: 'dpop' }],
-  ])('is required if %s', async (_, how) => {
+  ])('a proof is required if %s', async (_, how) => {
     await expect(use(how)).rejects.toMatchObject(
       refusal('The PAT is bound to its key. Send a DPoP header (RFC 9449) made with that key and this PAT.'),
     );
@@ -137,13 +137,13 @@ describe('a proof', () => {
     ['iat as text', () => make({ iat: String(now) }), iat],
     ['an empty jti', () => make({ jti: '' }), jti],
     ['a jti of 256 characters', () => make({ jti: 'j'.repeat(256) }), jti],
-  ])('with %s is refused, even if none is required, and consumes nothing', async (_, build, message) => {
+  ])('a proof with %s is refused, even if none is required, and consumes nothing', async (_, build, message) => {
     store.operations.length = 0;
     await expect(use({ proof: await build() })).rejects.toMatchObject(refusal(message));
     expect(store.operations).toEqual([]);
   });
 
-  test('must be sent once', async () => {
+  test('a proof must be sent once', async () => {
     await expect(use({ proof: [await make(), await make()] })).rejects.toMatchObject({
       code: 'INVALID_PARAMETER',
       status: 400,

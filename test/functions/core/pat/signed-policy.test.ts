@@ -49,7 +49,7 @@ function bareSignatures({ kind, privateKey: key }: TestAgent, data: Buffer): [st
 
 describe('a signed policy', () => {
   const algorithms = agents.flatMap((agent) => agent.algorithms.map((alg) => [agent.kind, alg, agent] as const));
-  test.each(algorithms)('of %s with %s is accepted in every form of JWS', async (_, alg, agent) => {
+  test.each(algorithms)('a signed policy of %s with %s is accepted in every form of JWS', async (_, alg, agent) => {
     for (const payload of [current.text, canonicalText(current.policy), reordered]) {
       expect(await verify(await signJws(agent, payload, { alg, typ: 'JWT', kid: 'mine' }), agent)).toEqual({ isCurrent: true });
     }
@@ -59,7 +59,7 @@ describe('a signed policy', () => {
     }
   });
 
-  test.each(agents.map((agent) => [agent.kind, agent] as const))('of %s is accepted as a bare signature', async (_, agent) => {
+  test.each(agents.map((agent) => [agent.kind, agent] as const))('a bare signature of %s is accepted', async (_, agent) => {
     for (const [at, text] of (agent.kind === 'Ed25519' ? texts : texts.slice(0, 1)).entries()) {
       for (const [, signature] of bareSignatures(agent, Buffer.from(text))) {
         const hex = signature.toString('hex');
@@ -83,11 +83,11 @@ describe('a signed policy', () => {
     ['duplicate members', () => signJws(p256, current.text.replace('{', '{"type":"Set",'))],
     ['5,000 levels', () => signJws(p256, `${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}`)],
     ['bytes that are no text', () => signJws(p256, Buffer.from([0xff]))],
-  ])('over %s is genuine, but not over the current policy', async (_, make) => {
+  ])('a signed policy over %s is genuine, but not over the current policy', async (_, make) => {
     expect((await verify(await make())).isCurrent).toBe(false);
   });
 
-  test('over another policy with the same uid refers to it', async () => {
+  test('a signed policy over another policy with the same uid refers to it', async () => {
     const { otherReference } = await verify(await signJws(p256, policyWith({ obligation: [] })));
     expect(otherReference).toMatch(/^https:\/\/gate\.example\/api\/policy#sha-256=[A-Za-z0-9_-]{43}$/);
     expect(otherReference).not.toBe(current.reference);
@@ -155,12 +155,12 @@ describe('a signed policy', () => {
     ),
     ['in no encoding', async () => 'I agree to the policy!', neither],
     ['of 10 KB', async () => 'ab'.repeat(5000), neither],
-  ])('%s is refused', async (_, make, message) => {
+  ])('a signed policy is refused: %s', async (_, make, message) => {
     const refusal = { name: 'ApiError', code: 'INVALID_SIGNATURE', status: 400, message, details: {} };
     await expect(verify(await make())).rejects.toMatchObject(refusal);
   });
 
-  test('of P-384 is refused under ES256', async () => {
+  test('a signed policy of P-384 is refused under ES256', async () => {
     const refused = verify(await raw({ alg: 'ES256' }, p384), p384);
     await expect(refused).rejects.toMatchObject({ code: 'INVALID_SIGNATURE', message: doesNotHold });
   });
@@ -200,7 +200,7 @@ describe('the claims of a signed policy', () => {
       { jti: '😀'.repeat(255), exp: now + 86_400 },
       { isCurrent: true, singleUse: { jti: '😀'.repeat(255), expiresAt: now + 86_400 } },
     ],
-  ])('%s hold', async (_, claims, result) => {
+  ])('the claims of a signed policy hold: %s', async (_, claims, result) => {
     expect(await verify(await signJws(p256, current.text, claims))).toEqual(result);
     expect(await verify(await signJws(p256, policyWith(claims)))).toEqual(result);
     expect(await verify(await signDetached(p256, current.text, claims))).toEqual(result);
@@ -232,18 +232,18 @@ describe('the claims of a signed policy', () => {
     ['jti and an exp a day and a second ahead', { jti: 'j', exp: now + 86_401 }, farExp],
     ['empty jti', { jti: '' }, jti],
     ['jti of 256 characters', { jti: 'j'.repeat(256) }, jti],
-  ])('%s is refused', async (_, claims, message) => {
+  ])('a signed policy is refused for its claims: %s', async (_, claims, message) => {
     for (const text of [await signJws(p256, current.text, claims), await signJws(p256, policyWith(claims))]) {
       await expect(verify(text)).rejects.toMatchObject({ code: 'INVALID_SIGNATURE', status: 400, message });
     }
   });
 
-  test.each(['exp', 'iat', 'nbf'])('with a %s that is not finite are not a policy', async (name) => {
+  test.each(['exp', 'iat', 'nbf'])('claims with a %s that is not finite are not a policy', async (name) => {
     const payload = current.text.replace('{', `{"${name}":1e400,`);
     expect(await verify(await signJws(p256, payload))).toEqual({ isCurrent: false });
   });
 
-  test('may name the agent as issuer and subject, and an nbf in the past', async () => {
+  test('a signed policy may name the agent as issuer and subject, and an nbf in the past', async () => {
     for (const claims of [
       { iss: agentId, sub: agentId },
       { sub: ' agent  7' },
@@ -266,14 +266,14 @@ describe('the claims of a signed policy', () => {
     ['nbf', now + 300.75, 'be a number of seconds since 1970, not in the future'],
     ['nbf', -0.5, 'be a number of seconds since 1970, not in the future'],
     ['nbf', '0', 'be a number of seconds since 1970, not in the future'],
-  ])('must not contradict the request: %s %p', async (name, value, problem) => {
+  ])('the claims of a signed policy must not contradict the request: %s %p', async (name, value, problem) => {
     await expect(verify(await signJws(p256, policyWith({ [name]: value })))).rejects.toMatchObject({
       code: 'INVALID_SIGNATURE',
       message: `The ${name} of the signed policy must ${problem}, or be left out. Sign it again.`,
     });
   });
 
-  test('must agree if they are stated twice', async () => {
+  test('the claims of a signed policy must agree if they are stated twice', async () => {
     expect(await verify(await signJws(p256, policyWith(fresh), fresh))).toMatchObject({ isCurrent: true });
     await expect(verify(await signJws(p256, policyWith(fresh), { ...fresh, jti: 'j2' }))).rejects.toMatchObject({
       code: 'INVALID_SIGNATURE',
@@ -282,7 +282,7 @@ describe('the claims of a signed policy', () => {
     });
   });
 
-  test.each(['iat', 'exp', 'aud', 'jti'])('may be required, and are refused without %s', async (name) => {
+  test.each(['iat', 'exp', 'aud', 'jti'])('the claims of a signed policy may be required, and are refused without %s', async (name) => {
     expect(await verify(await signJws(p256, current.text, fresh), p256, true)).toMatchObject({ isCurrent: true });
     await expect(verify(await signJws(p256, current.text, { ...fresh, [name]: undefined }), p256, true)).rejects.toMatchObject({
       code: 'INVALID_SIGNATURE',
@@ -290,7 +290,7 @@ describe('the claims of a signed policy', () => {
     });
   });
 
-  test('may be required, which excludes bare signatures', async () => {
+  test('required claims exclude bare signatures', async () => {
     const bare = sign('sha256', Buffer.from(current.text), p256.privateKey).toString('hex');
     await expect(verify(bare, p256, true)).rejects.toMatchObject({ code: 'INVALID_SIGNATURE', status: 400 });
   });

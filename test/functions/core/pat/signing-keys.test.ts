@@ -35,7 +35,7 @@ const unavailable = {
 const refusal = (type: string): WireAnswer => ({ status: 400, body: { __type: type, message: 'secret words of KMS' } });
 
 describe('signing', () => {
-  test('makes PATs that both verifiers accept, with one KMS call each', async () => {
+  test('the signer makes PATs that both verifiers accept, with one KMS call each', async () => {
     const { client, keyIds, operations } = await start();
     const keys = openSigningKeys(client, keyIds);
     const verify = openPatVerifier({ findKey: keys.find });
@@ -48,7 +48,7 @@ describe('signing', () => {
     expect(operations).toEqual(['GetPublicKey', ...new Array(20).fill('Sign')]);
   });
 
-  test('publishes keys as in RFC 7517 and RFC 7638', async () => {
+  test('the signer publishes keys as in RFC 7517 and RFC 7638', async () => {
     const { client, keyIds } = await start({ keys: [newKmsKey(), newKmsKey()] });
     const { keys } = await openSigningKeys(client, keyIds).jwks();
     expect(keys).toHaveLength(2);
@@ -58,7 +58,7 @@ describe('signing', () => {
     }
   });
 
-  test('refuses a PAT that is too large for a header', async () => {
+  test('the signer refuses a PAT that is too large for a header', async () => {
     const { client, keyIds } = await start();
     const scope = Array.from({ length: 200 }, (_, number) => `namespace-${number}.example:x:v1:execute`);
     await expect(signPat(openSigningKeys(client, keyIds), { ...claims, scope })).rejects.toThrow(
@@ -79,7 +79,7 @@ describe('signing', () => {
       { message: 'KMS returned a signature that its own public key does not verify' },
     ],
   ];
-  test.each(signFaults)('with a response %s issues no PAT, and verification continues', async (_, fault, expected) => {
+  test.each(signFaults)('the signer issues no PAT with a response %s, and verification continues', async (_, fault, expected) => {
     let isFaulty = false;
     const { client, keyIds } = await start({
       disturb: (operation, answer) => (isFaulty && operation === 'Sign' ? fault(answer.body as Record<string, string>) : answer),
@@ -95,7 +95,7 @@ describe('signing', () => {
     expect(await openPatVerifier({ findKey: keys.find })(await signPat(keys, claims), at)).toEqual(claims);
   });
 
-  test('keeps using the key that an alias pointed to when it was read', async () => {
+  test('the signer keeps using the key that an alias pointed to when it was read', async () => {
     const [earlier, later] = [newKmsKey(), newKmsKey()];
     const { client } = await start({ keys: [earlier, later] });
     const read = jest.spyOn(client, 'getPublicKey');
@@ -107,7 +107,7 @@ describe('signing', () => {
 });
 
 describe('finding keys', () => {
-  test('reads each public key once, even for concurrent requests, and never for an unknown kid', async () => {
+  test('the verifier reads each public key once, even for concurrent requests, and never for an unknown kid', async () => {
     const { client, keyIds, operations } = await start({ keys: [newKmsKey(), newKmsKey()] });
     const keys = openSigningKeys(client, keyIds);
     const { kid } = await keys.current();
@@ -116,7 +116,7 @@ describe('finding keys', () => {
     expect(operations).toEqual(['GetPublicKey', 'GetPublicKey']);
   });
 
-  test('answers 503 if the key may be an unreadable one, and reads again after a second', async () => {
+  test('the verifier answers 503 if the key may be an unreadable one, and reads again after a second', async () => {
     let isDown = true;
     let nowMs = 0;
     const { client, keyIds, operations } = await start({ disturb: (_, answer) => (isDown ? refusal('DisabledException') : answer) });
@@ -132,7 +132,7 @@ describe('finding keys', () => {
     expect(operations).toEqual(['GetPublicKey', 'GetPublicKey']);
   });
 
-  test('finds a key even if another one hangs or is gone', async () => {
+  test('the verifier finds a key even if another one hangs or is gone', async () => {
     const [good, gone, slow] = [newKmsKey(), newKmsKey(), newKmsKey()];
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     const { client } = await start({
@@ -148,7 +148,7 @@ describe('finding keys', () => {
     release();
   });
 
-  test('refuses a key of another kind', async () => {
+  test('the verifier refuses a key of another kind', async () => {
     const { client, keyIds } = await start({
       disturb: (_, { status, body }) => ({
         status,

@@ -79,7 +79,7 @@ test.each<[string, string]>([
   ['another order of headers', seal(`${json({ kid: ours.kid, typ: 'pat+jwt', alg: 'ES256' })}.${goodPayload}`)],
   ['no kid', token({}, { kid: undefined })],
   ['a kid that is a path', token({}, { kid: '../../../../dev/null' })],
-])('refuses without looking up a key: %s', async (_, text) => {
+])('a PAT is refused without looking up a key: %s', async (_, text) => {
   asked.length = 0;
   await expect(verify(text, at)).rejects.toMatchObject(refusalOf(notOurs));
   expect(asked).toEqual([]);
@@ -92,7 +92,7 @@ const [signedPolicy, proof] = [
   await signJws(agent, JSON.stringify({ jti: 'j', htm: 'POST' }), { typ: 'dpop+jwt', jwk: agent.jwk }),
 ];
 
-describe('refuses', () => {
+describe('refused PATs', () => {
   test.each<[string, string]>([
     ['an unknown kid', token({}, { kid: theirs.kid }, theirs.privateKey)],
     ['another key under our kid', token({}, {}, theirs.privateKey)],
@@ -109,7 +109,7 @@ describe('refuses', () => {
     ['a limit with more', token({ lmt: { rate: 1, period: 60, burst: 9 } })],
     ['another way to bill', token({ bil: { method: 'barter', id: 'x' } })],
     ['an empty key', token({ cnf: {} })],
-  ])('%s', async (_, text) => {
+  ])('a PAT is refused: %s', async (_, text) => {
     const error = await verify(text, at).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject(refusalOf(expect.stringMatching(/^The PAT (was not issued by this gate|has expired)/) as never));
     expect(judgePat(text, { jwks, address, now })).toHaveProperty('reason');
@@ -119,11 +119,11 @@ describe('refuses', () => {
     ['exp now', now],
     ['exp a second ago', now - 1],
     ['exp in 1970', 0],
-  ])('%s', async (_, exp) => {
+  ])('an expired PAT is refused: %s', async (_, exp) => {
     await expect(verify(token({ exp }), at)).rejects.toMatchObject(refusalOf(expired));
   });
 
-  test('every PAT while the keys cannot be read', async () => {
+  test('every PAT is refused while the keys cannot be read', async () => {
     const failure = unavailable('The signing keys cannot be reached. Try again after Retry-After.');
     await expect(openPatVerifier({ findKey: () => Promise.reject(failure) })(good, at)).rejects.toBe(failure);
   });
@@ -133,7 +133,7 @@ describe('a PAT that has been verified before', () => {
   const text = token({ nbf: now, exp: now + 10 });
   const atSecond = (second: number, baseUrl = address) => ({ baseUrl, nowMs: second * 1000 });
 
-  test('has its claims checked again', async () => {
+  test('a PAT that has been verified before has its claims checked again', async () => {
     expect(await verify(text, atSecond(now))).toMatchObject({ jti: 'j' });
     await expect(verify(text, atSecond(now - 1))).rejects.toMatchObject(refusalOf(notOurs));
     await expect(verify(text, atSecond(now, 'https://other.example'))).rejects.toMatchObject(refusalOf(notOurs));
@@ -141,7 +141,7 @@ describe('a PAT that has been verified before', () => {
     expect(await verify(text, atSecond(now + 9))).toMatchObject({ jti: 'j' });
   });
 
-  test('does not outlive its key, and is verified again under another one', async () => {
+  test('a PAT that has been verified before does not outlive its key, and is verified again under another one', async () => {
     let current: KeyObject | undefined = ours.publicKey;
     const check = openPatVerifier({ findKey: async () => current });
     await check(text, atSecond(now));
@@ -151,7 +151,7 @@ describe('a PAT that has been verified before', () => {
     await expect(check(text, atSecond(now))).rejects.toMatchObject(refusalOf(notOurs));
   });
 
-  test('does not vouch for another text with its signature', async () => {
+  test('a PAT that has been verified before does not vouch for another text with its signature', async () => {
     await verify(text, atSecond(now));
     const [, , signature] = text.split('.');
     const forged = `${json(header)}.${json({ ...claims, sub: 'agent-2', exp: now + 10 })}.${signature}`;

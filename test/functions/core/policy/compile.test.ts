@@ -77,19 +77,19 @@ describe('compilePolicy', () => {
         limitedTo(7, period),
       ],
     ),
-  ])('grants %s', (_, members, expected) => {
+  ])('compilePolicy grants %s', (_, members, expected) => {
     const { rules, ...compiled } = compile(members);
     expect(compiled).toEqual(expected);
   });
 
-  test('omits billing if none is configured', () => {
+  test('compilePolicy omits billing if none is configured', () => {
     expect(compilePolicy(policyOf(baseUrl, permit({ duty: [pay()] })), baseUrl)).not.toHaveProperty('bil');
   });
 
   test.each([
     'https://other.example/api/intents',
     ...['s', '/x', '/%E0%A4%A', '/*:*:*', '?namespace=', '?namespace=a&namespace=b', '?tags=a'].map((end) => intents + end),
-  ])('refuses the target %s', (target) => {
+  ])('compilePolicy refuses the target %s', (target) => {
     const problem = 'must be {base_url}/api/intents, {base_url}/api/intents/<intent_uid> or {base_url}/api/intents?namespace=<namespace>';
     expect(problemsOf(permit({ target }))).toEqual([{ path: '/permission/0/target', problem }]);
   });
@@ -128,7 +128,7 @@ describe('compilePolicy', () => {
     [when('agentKey', 'eq', 'partner'), 'rightOperand', 'must be the RFC 7638 thumbprint of a key'],
     [when('method', 'eq', 'GTE'), 'rightOperand', 'must be one of GET, POST, PUT, DELETE, PATCH'],
     [when('service', 'eq', ' '), 'rightOperand', 'must be the service_id or the name of a service'],
-  ])('refuses the constraint %j: its %s %s', (constraint, member, problem) => {
+  ])('compilePolicy refuses the constraint %j: its %s %s', (constraint, member, problem) => {
     expect(problemsOf(permit({ constraint: [constraint] }))).toEqual([{ path: `/permission/0/constraint/0/${member}`, problem }]);
   });
 
@@ -137,7 +137,7 @@ describe('compilePolicy', () => {
   const coins = (decimals: number) => `must be a positive amount with at most ${decimals} decimals and 15 digits`;
   const bounded = 'must be a duration between PT1S and P5Y, in which the budget may be spent';
   const budgetName = 'must end in a name of at most 100 ASCII letters, digits and . _ ~ -, by which responses refer to the budget';
-  test.each(['approve', `${baseUrl}/vocabulary/approve`, 'v:approve'])('reads the duty %s', (action) => {
+  test.each(['approve', `${baseUrl}/vocabulary/approve`, 'v:approve'])('compilePolicy reads the duty %s', (action) => {
     expect(compile(permit({ duty: [{ action }] })).rules).toMatchObject([{ needsApproval: true, payments: [] }]);
     const both = [{ action }, pay({})];
     expect(compile(permit({ duty: both })).rules).toMatchObject([{ needsApproval: true, payments: [{}] }]);
@@ -162,7 +162,7 @@ describe('compilePolicy', () => {
       'target',
       budgetName,
     ]),
-  ])('refuses the duty %j: its %s %s', (duty, member, problem) => {
+  ])('compilePolicy refuses the duty %j: its %s %s', (duty, member, problem) => {
     expect(problemsOf(permit({ duty: [duty] }))).toEqual([{ path: `/permission/0/duty/0/${member}`, problem }]);
   });
 
@@ -202,11 +202,11 @@ describe('compilePolicy', () => {
       '/permission',
       'must fit into a PAT: permit namespaces or all intents instead of so many individual ones',
     ],
-  ])('refuses %.60j: %s %s', (members, path, problem) => {
+  ])('compilePolicy refuses %.60j: %s %s', (members, path, problem) => {
     expect(problemsOf(members)).toEqual([{ path, problem }]);
   });
 
-  test('reports conditions that restrict nothing together with other mistakes, except in relation to rules that are not understood', () => {
+  test('compilePolicy reports conditions that restrict nothing with other mistakes, except where rules are not understood', () => {
     const conditional = execute(one, [on('amount', 'lt', 5, one)]);
     expect(problemsOf({ permission: [execute(intents), conditional], obligation: [{ action: 'x' }] }).map(({ path }) => path)).toEqual([
       '/obligation/0/action',

@@ -21,7 +21,7 @@ describe.each(sections.map((section): [string, string] => [section.split('\n')[0
   const { rules } = compilePolicy(policy, baseUrl);
   const rows = [...section.matchAll(/^\| (`.*) \|$/gm)].map(([, row = '']) => row.split(' | ').map(code));
 
-  test.each(rows)('%s %s %s: %s', (intentUid = '', parameters = '{}', circumstance = '', outcome = '', decisive = '') => {
+  test.each(rows)('the policy judges %s %s %s: %s', (intentUid = '', parameters = '{}', circumstance = '', outcome = '', decisive = '') => {
     const atMs = Date.parse(circumstance);
     const judgement = judge(rules, {
       intentUid,
@@ -40,7 +40,7 @@ describe.each(sections.map((section): [string, string] => [section.split('\n')[0
     }
   });
 
-  test('does not contradict itself', () => {
+  test('the example policy does not contradict itself', () => {
     const problems = findContradictions(policy, baseUrl, 0).map(({ path }) => path);
     expect(problems).toEqual(name === 'all-but-one' ? ['/permission/1'] : []);
   });

@@ -73,11 +73,11 @@ describe('a comparison', () => {
     ['2026-01-01T00:00:00.0000001Z', 'gt', ['2026-01-01T00:00:00Z'], true],
     ['2026-01-01t00:00:00.5z', 'gt', ['2026-01-01T00:00:00.25Z'], true],
     ['2016-12-31T23:59:60Z', 'gt', ['2016-12-31T23:59:59Z'], true],
-  ])('%j %s %j: %j', (given, comparison, values, expected) => {
+  ])('the comparison %j %s %j is %j', (given, comparison, values, expected) => {
     expect(ask({ x: given }, comparison, values)).toBe(expected);
   });
 
-  test('of nothing', () => {
+  test('a comparison with a parameter that is not given has no order, and equals nothing', () => {
     for (const given of [{}, { toString: 5 }]) {
       expect((['eq', 'neq', 'within'] as const).map((comparison) => ask(given, comparison, [5]))).toEqual([false, true, false]);
       expect((['lt', 'lte', 'gt', 'gte'] as const).map((comparison) => ask(given, comparison, [5]))).toEqual(Array(4).fill(undefined));
@@ -245,7 +245,7 @@ describe('a condition until a day', () => {
     ['2031-01-01+02:00', '2030-12-31T22:00:00Z'],
     ['2031-01-01-05:30', '2031-01-01T05:30:00Z'],
     ['2028-02-29+14:00', '2028-02-28T10:00:00Z'],
-  ])('%s ends at its start, %s', (day, start) => {
+  ])('a condition until the day %s ends at its start, %s', (day, start) => {
     const at = (operator: Operator, ms: number) => {
       const compiled = compile({ permission: [execute(pay, [when('v:dateTime', operator, day)])] });
       return judge(compiled.rules, { ...callOf('a.example:pay:v1'), nowMs: Date.parse(start) + ms }).isPermitted;
@@ -256,7 +256,7 @@ describe('a condition until a day', () => {
     expect([at('gt', 0), at('gt', 1)]).toEqual([false, true]);
   });
 
-  test('allows nothing from then on', () => {
+  test('a condition until a day allows nothing from then on', () => {
     const permission = [execute(pay, [when('v:dateTime', 'lt', '2026-01-01')])];
     expect(problemsIn({ permission }, Date.parse('2025-12-31T23:59:59Z'))).toEqual([]);
     expect(problemsIn({ permission }, Date.parse('2026-01-01T00:00:00Z'))).toHaveLength(1);
@@ -273,7 +273,7 @@ describe('contradictions', () => {
     ['a time that has no length', [time('dateTime', 'gte', '2026-01-01T00:00:00Z'), time('dateTime', 'lt', '2026-01-01T01:00:00+01:00')]],
     ['hours that do not meet', [time('timeOfDay', 'gte', '17:00'), time('timeOfDay', 'lt', '09:00')]],
     ['two days at once', [time('dayOfWeek', 'eq', 'monday'), time('dayOfWeek', 'eq', 'tuesday')]],
-  ])('%s', (_, constraint) => {
+  ])('a contradiction is reported: %s', (_, constraint) => {
     expect(warn({ permission: [execute(pay, constraint)] })).toEqual([
       expect.stringMatching(
         /^\/permission\/0 allows nothing, because no call meets \/permission\/0\/constraint\/0 and .*: You may execute the intent/,
@@ -285,11 +285,11 @@ describe('contradictions', () => {
     ['an open interval', [amount('gt', 5), amount('lt', 5.000001)]],
     ['a list with one left', [amount('within', [1, 2]), amount('neq', 1)]],
     ['instants that meet', [time('dateTime', 'gte', '2026-01-01T00:00:00Z'), time('dateTime', 'lte', '2026-01-01T00:00:00Z')]],
-  ])('not %s', (_, constraint) => {
+  ])('no contradiction is reported in %s', (_, constraint) => {
     expect(warn({ permission: [execute(pay, constraint)] })).toEqual([]);
   });
 
-  test('a rule that ended in the past', () => {
+  test('a rule that ended in the past is reported', () => {
     const until = [time('dateTime', 'lt', '2026-01-01T00:00:00Z')];
     const year = [time('dateTime', 'gte', '2026-01-01T00:00:00Z'), time('dateTime', 'lt', '2027-01-01T00:00:00Z')];
     const since = (at: string, members: Partial<Policy>) => warn(members, Date.parse(at));
@@ -304,7 +304,7 @@ describe('contradictions', () => {
     ]);
   });
 
-  test('a policy without any permission', () => {
+  test('a policy without any permission is reported', () => {
     expect(warn({})).toEqual(['/permission is empty, so the policy allows nothing']);
     expect(warn({ permission: [], prohibition: [execute(pay)] })).toHaveLength(1);
   });
@@ -313,7 +313,7 @@ describe('contradictions', () => {
     ['a part of what is prohibited', [amount('lt', 100)], [[amount('lt', 500)]], ['/prohibition/0']],
     ['what prohibitions leave nothing of', [], [[amount('lt', 5)], [amount('gte', 5)]], ['/prohibition/0', '/prohibition/1']],
     ['the one value that is prohibited', [amount('eq', 'x')], [[amount('within', ['x', 'y'])]], ['/prohibition/0']],
-  ])('a permission of %s', (_, constraint, prohibited, places) => {
+  ])('a permission of %s is reported', (_, constraint, prohibited, places) => {
     for (const target of [pay, intents]) {
       const prohibition = prohibited.map((one) => execute(target, one));
       expect(warn({ permission: [execute(pay, constraint)], prohibition })).toEqual([
@@ -322,7 +322,7 @@ describe('contradictions', () => {
     }
   });
 
-  test('not a permission of which prohibitions leave something', () => {
+  test('a permission is not reported if prohibitions leave something of it', () => {
     const other = { ...amount('lt', 5), leftOperand: `${pay}/parameters/other` };
     for (const prohibited of [[[amount('lt', 50)]], [[amount('lt', 500), other]], [[{ ...other, operator: 'eq' as const }]]]) {
       const prohibition = prohibited.map((one) => execute(pay, one));
@@ -330,7 +330,7 @@ describe('contradictions', () => {
     }
   });
 
-  test('conditions on all intents and on one of them', () => {
+  test('contradicting conditions on all intents and on one of them are reported', () => {
     const namespace = `${intents}?namespace=a.example`;
     expect(warn({ permission: [execute(namespace, [amount('lt', 5, namespace), amount('gt', 10)])] })).toEqual([
       expect.stringMatching(
@@ -342,7 +342,7 @@ describe('contradictions', () => {
     ).toEqual([]);
   });
 
-  test('a price above the budget, a prohibited permission, and conditions that another permission voids', () => {
+  test('a price above the budget, a prohibited permission, and conditions that another permission voids are reported', () => {
     const duty = [{ action: 'pay', amount: { price: 3, budget: 2 }, unit: 'v:EUR', timeInterval: 'P1D' }];
     expect(warn({ permission: [{ ...execute(pay), duty }] })).toEqual([
       '/permission/0 allows nothing, because the price is more than the budget (/permission/0/duty/0): You may execute the intent a.example:pay:v1, for 3 EUR each time, at most 2 EUR in any day.',
@@ -356,7 +356,7 @@ describe('contradictions', () => {
   });
 });
 
-test('comparing two policies for a registry', () => {
+test('a comparison of two policies lists the intents that are gained, lost and limited otherwise', () => {
   const listed = ['a.example:pay:v1', 'a.example:get:v1', 'b.example:get:v1', 'c.example:get:v1'].map((intentUid) => ({ intentUid }));
   const before = compile({ permission: [execute(`${intents}?namespace=a.example`, [rate(5)]), execute(`${intents}?namespace=b.example`)] });
   const after = compile({
@@ -406,7 +406,7 @@ describe('the most expensive call of a budget', () => {
     ['prices that add up', { [pay]: 1, [intents]: 3 }, {}, 400],
     ['more than there is together', { [pay]: 15, [intents]: 6 }, {}, 2_000],
     ['another budget', { [pay]: 1 }, { [intents]: 3 }, 100],
-  ])('%s', (_, daily, other, expected) => {
+  ])('the most expensive call of a budget counts %s', (_, daily, other, expected) => {
     const permission = [
       ...Object.entries(daily).map(([target, price]) => execute(target, [], [from(price, 'v:daily')])),
       ...Object.entries(other).map(([target, price]) => execute(target, [], [from(price, 'v:other')])),
@@ -415,7 +415,7 @@ describe('the most expensive call of a budget', () => {
   });
 });
 
-test('the terms of one intent', () => {
+test('the terms of an intent are the permissions that name it', () => {
   const compiled = compile({ permission: [execute(intents, [rate(9)]), execute(pay, [rate(2)])] });
   expect(describeTerms(compiled, { intentUid: 'a.example:pay:v1' })).toEqual([
     'You may execute the intent a.example:pay:v1, at most 2 times a day.',
@@ -441,7 +441,7 @@ describe('conditions on the intent itself', () => {
     ['service eq, by name', on('service', 'eq', 'github  rest api'), [true, true, false]],
     ['service eq, by id', on('service', 'eq', '01JGITHUB'), [true, true, false]],
     ['service neq', on('service', 'neq', 'Other'), [true, true, false]],
-  ])('%s', (_, constraint, expected) => {
+  ])('a condition on the intent itself is judged: %s', (_, constraint, expected) => {
     const permitted = compile({ permission: [execute(intents, [constraint])] });
     expect([read, remove, other].map((one) => isPermitted(permitted, one))).toEqual(expected);
     expect([read, remove, other].map((one) => mayBeExecuted(permitted.rules, one))).toEqual(expected);
@@ -477,7 +477,7 @@ describe('conditions on the intent itself', () => {
     ['a tag that is there and is not', [on('tag', 'eq', 'a'), on('tag', 'neq', 'A')], 1],
     ['two tags', [on('tag', 'eq', 'a'), on('tag', 'eq', 'b')], 0],
     ['an id and a name', [on('service', 'eq', 'A'), on('service', 'eq', '01J')], 0],
-  ])('%s: reported if they contradict each other', (_, constraints, warnings) => {
+  ])('conditions on the intent itself are reported if they contradict each other: %s', (_, constraints, warnings) => {
     expect(problemsIn({ permission: [execute(intents, constraints)] })).toHaveLength(warnings);
   });
 });

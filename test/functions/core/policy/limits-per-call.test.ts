@@ -46,6 +46,6 @@ test.each<[string, object[], string[]]>([
   ['hours of a day in a zone', many(12, (at) => permit(intents, limit(60), hour('gteq', at), hour('lt', at + 1))), []],
   ['days of the week with two limits each', many(14, (at) => permit(intents, limit(at + 1), on('dayOfWeek', days[at % 7]))), []],
   ['nine of one day', many(9, (at) => permit(intents, limit(at + 1), on('dayOfWeek', 'monday'))), ninth],
-])('%s', (_, permission, expected) => {
+])('a policy may put only so many limits on one call: %s', (_, permission, expected) => {
   expect(issuesIn(() => compile(permission)).map(({ path }) => path)).toEqual(expected);
 });

@@ -49,7 +49,7 @@ const agent = fc.record({
 });
 
 describe('the index of a policy', () => {
-  test('finds exactly the rules that name an intent, in their order', () => {
+  test('the index of a policy finds exactly the rules that name an intent, in their order', () => {
     fc.assert(
       fc.property(rules, uid, (list, intentUid) => {
         expect(rulesNaming(list, intentUid)).toEqual(list.filter((one) => namesIntent(one, intentUid)));
@@ -58,7 +58,7 @@ describe('the index of a policy', () => {
     );
   });
 
-  test('finds exactly the rules that are assigned to an agent or to nobody, in their order', () => {
+  test('the index of a policy finds exactly the rules that are assigned to an agent or to nobody, in their order', () => {
     fc.assert(
       fc.property(rules, agent, (list, { account, agentDomain, agentId }) => {
         const facts: Record<string, unknown> = { agentKey: account, agentDomain, agentId: agentId?.toLowerCase() };
@@ -71,13 +71,13 @@ describe('the index of a policy', () => {
     );
   });
 
-  test('gives agents to whom the same rules are assigned the same list, so that it is compiled once', () => {
+  test('the index of a policy gives agents to whom the same rules are assigned the same list, so that it is compiled once', () => {
     const list = fc.sample(rules, { seed: 1, numRuns: 20 }).flat();
     expect(rulesOf(list, { account: 'key-2', agentId: 'one' })).toBe(rulesOf(list, { account: 'key-3', agentId: 'two' }));
     expect(rulesOf(list, { account: 'key-1' })).not.toBe(rulesOf(list, { account: 'key-2' }));
   });
 
-  test('subtracts exactly the entries that a prohibition covers, whatever the letter case of the namespace', () => {
+  test('the index of a policy subtracts exactly the entries that a prohibition covers, whatever the letter case of the namespace', () => {
     fc.assert(
       fc.property(
         fc.array(entry, { maxLength: 20 }),
@@ -94,12 +94,12 @@ describe('the index of a policy', () => {
     );
   });
 
-  test('does not grow with the segments of a uid that a request invents', () => {
+  test('the index of a policy does not grow with the segments of a uid that a request invents', () => {
     expect(rulesNaming([], `${'a:'.repeat(10_000)}v1`)).toEqual([]);
     expect(isRuledOut(['*:*:*:execute'], 'a:'.repeat(10_000))).toBe(false);
   });
 
-  test('tells intents apart by method, tags and service', () => {
+  test('the index of a policy tells intents apart by method, tags and service', () => {
     const forbidden: Rule = {
       pointer: '/prohibition/0',
       kind: 'prohibition',

@@ -40,7 +40,7 @@ const bare = [
 ];
 const typed = (value: string, type: string) => ({ '@value': value, '@type': `xsd:${type}` });
 
-describe('all spellings of a policy are served in the same form', () => {
+describe('all spellings of a policy', () => {
   test.each<[string, object]>([
     ['bare terms', at({ constraint: bare })],
     ['nothing but permissions', { permission: [{ target: intents, action: 'execute', constraint: bare }] }],
@@ -84,11 +84,11 @@ describe('all spellings of a policy are served in the same form', () => {
         ],
       }),
     ],
-  ])('%s', (_, written) => {
+  ])('a policy is served in the same form if it is written with %s', (_, written) => {
     expect(JSON.parse(JSON.stringify(parse(written)))).toEqual(canonical);
   });
 
-  test('a byte order mark', () => {
+  test('a policy is served in the same form if it begins with a byte order mark', () => {
     expect(parsePolicyTemplate(`\ufeff${JSON.stringify(canonical)}`)).toEqual(canonical);
   });
 
@@ -114,7 +114,7 @@ describe('all spellings of a policy are served in the same form', () => {
       expect(JSON.parse(JSON.stringify(parse(written)))).toEqual({ ...head, permission: several });
   });
 
-  test('prices, budgets, zones, parameters and keys', () => {
+  test('prices, budgets, zones, parameters and keys are served in the same form, however they are spelt', () => {
     const target = `${intents}/a.example:pay:v1`;
     const budget = { action: 'pay', amount: { price: 3, budget: 100 }, timeInterval: 'P1M' };
     const refinement = [when('payAmount', 'eq', typed('5.00', 'decimal'), { unit: 'EUR' })];
@@ -168,7 +168,7 @@ test('the policies of docs/policy.md are valid', () => {
   expect(readOnly).toEqual(['You may execute every intent if the service is GitHub and the method is GET, at most 60 times a minute.']);
 });
 
-describe('unsupported members and terms are refused by name', () => {
+describe('unsupported members and terms', () => {
   const first = '/permission/0/constraint/0';
   const permit = (members: object) => at({ constraint: [{ ...bare[0], ...members }] });
   test.each<[string, object, string]>([
@@ -202,7 +202,7 @@ describe('unsupported members and terms are refused by name', () => {
     ['another kind of policy', { ...canonical, type: 'Ticket' }, '/type'],
     ['a duty to do something else', at({ duty: { action: 'inform' } }), '/permission/0/duty/0/action'],
     ['an unknown refinement', at({ duty: { action: { value: 'pay', refinement: bare[0] } } }), '/permission/0/duty/0/action/refinement/0'],
-  ])('%s', (_, written, path) => {
+  ])('an unsupported member or term is refused by name: %s', (_, written, path) => {
     expect(issuesIn(() => compilePolicy(parse(written), placeholder)).map((issue) => issue.path)).toContain(path);
   });
 });

@@ -122,7 +122,7 @@ test('any policy file is either read or refused with issues', () => {
   );
 });
 
-test('the texts that agents may sign', () => {
+test('agents may sign the policy in six layouts, in two orders, with and without escapes', () => {
   const texts = signableTexts({ b: [1, { ü: '😀"' }], a: {}, c: [] });
   expect(texts.slice(0, 3)).toEqual([
     '{"b":[1,{"ü":"😀\\""}],"a":{},"c":[]}',
@@ -164,14 +164,14 @@ test('the texts include those that json.dumps of Python writes', async () => {
   expect(signableTexts(awkward)).toEqual(expect.arrayContaining(dumped));
 });
 
-describe('in plain sentences', () => {
+describe('plain sentences', () => {
   const intents = `${baseUrl}/api/intents`;
   const target = `${intents}/b.example:x:v1`;
   const rate = (rightOperand: number, unit: string, operator = 'lte') => when('v:rateLimit', operator, rightOperand, unit);
   const pay = (amount: Duty['amount'], more: Partial<Duty> = {}): Duty => ({ action: 'pay', amount, unit: 'v:EUR', ...more });
   const sentencesOf = (members: Partial<Policy>) => describePolicy(policyOf(baseUrl, members), baseUrl).slice(1);
 
-  test('a policy', () => {
+  test('plain sentences state a policy', () => {
     expect(describePolicy(shipped(), baseUrl)).toEqual([
       'This is the policy https://gate.example/api/policy (Set).',
       'You may execute every intent, at most 60 times a minute.',
@@ -206,11 +206,11 @@ describe('in plain sentences', () => {
       pay({ price: 1, budget: 5 }, { timeInterval: 'P1D', target: `${baseUrl}/budgets/daily` }),
       'for 1 EUR each time, at most 5 EUR in any day out of the budget daily',
     ],
-  ])('a price: %j', (duty, words) => {
+  ])('plain sentences state a price: %j', (duty, words) => {
     expect(sentencesOf({ permission: [execute(intents, [], [duty])] })).toEqual([`You may execute every intent, ${words}.`]);
   });
 
-  test('what has changed', () => {
+  test('plain sentences state what has changed', () => {
     const withFirst = (list: 'permission' | 'obligation', change: Partial<Constraint>): Policy => {
       const copy = structuredClone(shipped());
       Object.assign(copy[list]?.[0]?.constraint?.[0] ?? {}, change);
@@ -231,13 +231,13 @@ describe('in plain sentences', () => {
     ['lte', '2031-01-01', 'is not after 2031-01-01T00:00:00Z'],
     ['gte', '2031-01-01Z', 'is not before 2031-01-01T00:00:00Z'],
     ['gt', '2031-01-01+02:00', 'is after 2031-01-01T00:00:00+02:00'],
-  ] as const)('a day means its start: %s %s', (operator, day, words) => {
+  ] as const)('plain sentences name the start of a day: %s %s', (operator, day, words) => {
     expect(sentencesOf({ permission: [execute(intents, [when('v:dateTime', operator, day)])] })).toEqual([
       `You may execute every intent if the date ${words}.`,
     ]);
   });
 
-  test('conditions, counts, budgets and obligations', () => {
+  test('plain sentences state conditions, counts, budgets and obligations', () => {
     const conditions = [
       when(`${target}/parameters/amount`, 'gte', 1),
       when(`${target}/parameters/unit%20price`, 'within', ['low', 'high']),

@@ -20,7 +20,7 @@ beforeEach(async () => {
 const anyRevision = () => true;
 const uid = (version = 1, name = 'intent') => `test.example:${name}-${slug}:v${version}`;
 
-test('finds a created intent whole, with its service', async () => {
+test('the registry finds a created intent whole, with its service', async () => {
   const input = intentOf(uid(), {
     input_parameters: [{ name: 'x', type: 'any', default: { big: 1e300, small: 5e-324, zero: -0, nested: [[[{}]]], none: null } }],
     deprecated: true,
@@ -38,7 +38,7 @@ test('finds a created intent whole, with its service', async () => {
   expect(found?.service).toMatchObject({ service_id: serviceId, service_name: `Service ${slug}` });
 });
 
-test.each(['', 'a:b:c', `${'a'.repeat(300)}:b:v1`])('finds nothing for %p', async (text) => {
+test.each(['', 'a:b:c', `${'a'.repeat(300)}:b:v1`])('the registry finds nothing for %p', async (text) => {
   await expect(intents.find(text)).resolves.toBeUndefined();
   await expect(intents.remove(text, anyRevision)).resolves.toBe(false);
 });
@@ -62,7 +62,7 @@ test('several changes together are one log entry and one transaction, and are co
   await expect(services.find(serviceId)).resolves.toMatchObject({ intents: 1, drafts: 1 });
 });
 
-test('lists versions of the same namespace and slug, in numerical order', async () => {
+test('the registry lists versions of the same namespace and slug, in numerical order', async () => {
   for (const version of [10, 2, 1]) await intents.create(serviceId, intentOf(uid(version)));
   await intents.create(serviceId, intentOf(uid(1, 'another')));
   await intents.remove(uid(2), anyRevision);

@@ -22,13 +22,13 @@ describe('a name', () => {
     ['normal form', 'Café', 'Cafe\u0301'],
     ['a zero-width joiner', 'Tides', 'Ti\u200ddes'],
     ['letters that grow in capitals', 'Port \u0390', 'Port \u0390'.toUpperCase()],
-  ])('is the same whatever its %s', async (_, first, second) => {
+  ])('the name of a service is the same whatever its %s', async (_, first, second) => {
     expect(foldName(first)).toBe(foldName(second));
     await services.create(serviceNamed(first));
     await expect(services.create(serviceNamed(second))).rejects.toEqual(conflict(nameTaken));
   });
 
-  test('may change its case', async () => {
+  test('the name of a service may change its case', async () => {
     const service = await services.create(serviceNamed('loud'));
     await services.replace(service.service_id, serviceNamed('LOUD'), anyRevision);
     await expect(services.find(service.service_id)).resolves.toMatchObject({ service_name: 'LOUD' });
@@ -36,8 +36,8 @@ describe('a name', () => {
   });
 });
 
-describe('remove', () => {
-  test('also removes every intent', async () => {
+describe('removing a service', () => {
+  test('removing a service also removes every intent', async () => {
     const { service_id } = await services.create(serviceNamed('Big'));
     const uids = Array.from({ length: 60 }, (_, index) => `big.example:intent-${index}:v1`);
     for (const half of [uids.slice(0, 30), uids.slice(30)])
@@ -51,7 +51,7 @@ describe('remove', () => {
     await expect(table.query(keys.listEntry(service_id, '').pk)).resolves.toMatchObject({ items: [] });
   });
 
-  test('without enough time still hides every intent, and the next one removes them', async () => {
+  test('removing a service without enough time still hides every intent, and the next removal removes them', async () => {
     const { service_id } = await services.create(serviceNamed('Huge'));
     await intents.create(service_id, intentOf('huge.example:intent:v1'));
     await expect(services.remove(service_id, anyRevision, Date.now())).resolves.toBe(true);
@@ -68,7 +68,7 @@ describe('a namespace', () => {
   const isFull = (what: string) =>
     conflict(`A namespace holds at most 2 ${what}. Delete some, or ask the operators to raise the setting maxPerNamespace.`);
 
-  test('is limited, and has room again after deletions', async () => {
+  test('a namespace is limited, and has room again after deletions', async () => {
     const small = openServices(table, undefined, 2);
     const smallIntents = openIntents(table, undefined, 2);
     const ids: string[] = [];
@@ -84,7 +84,7 @@ describe('a namespace', () => {
     await expect(small.create(inSmall('Small again'))).resolves.toBeDefined();
   });
 
-  test('counts the intents of a service that joins it', async () => {
+  test('a namespace counts the intents of a service that joins it', async () => {
     const { service_id } = await services.create(serviceNamed('Given'));
     await intents.create(service_id, intentOf('given.example:intent:v1'));
     await intents.create(service_id, intentOf('given.example:draft:v1', { draft: true }));

@@ -27,10 +27,10 @@ function boundaries(cidr: string): { inside: string[]; outside: string[] } {
 
 describe.each([...specialIPv4, ...specialIPv6])('$cidr ($name, $source)', ({ cidr }) => {
   const { inside, outside } = boundaries(cidr);
-  test.each(inside)('%s is not public', (address) => {
+  test.each(inside)('the special address %s is not public', (address) => {
     expect(classifyAddress(address)).toBe(cidr === '127.0.0.0/8' ? 'loopback' : 'special');
   });
-  test.each(outside)('%s is outside', (address) => {
+  test.each(outside)('the address %s is outside the special block', (address) => {
     const isSpecial = [...specialIPv4, ...specialIPv6].some((range) => boundaries(range.cidr).inside.includes(address));
     expect(classifyAddress(address)).toBe(isSpecial ? 'special' : 'public');
   });
@@ -41,7 +41,7 @@ test.each<[boolean, ...string[]]>([
   [false, '172.32.0.1', '127.0.0.1', '::1', '0.0.0.0', '93.184.216.34', '169.254.169.254', '169.254.0.1', '::ffff:169.254.169.254'],
   [false, 'fe80::1', 'febf::1', 'fd12::1%eth0', 'fd00:ec2::254', 'fd00:ec2::23', 'fd00:0ec2:0:0::254', 'fd20:ce::254', '100.100.100.200'],
   [false, '224.0.0.251', '255.255.255.255', '192.168.1', 'api', ''],
-])('on a local network: %s', (isLocal, ...addresses) => {
+])('an address on a local network is recognised: %s', (isLocal, ...addresses) => {
   for (const address of addresses) expect([address, isOnLocalNetwork(address)]).toEqual([address, isLocal]);
 });
 
@@ -54,7 +54,7 @@ test.each<[string, ...string[]]>([
   // no addresses
   ['special', '', 'localhost', '2130706433', '0x7f.1', '127.1', '0177.0.0.1', '010.0.0.1', '8.8.8', '8.8.8.8.', ' 8.8.8.8', '[::1]'],
   ['special', '8.8.8.8\n', '１.1.1.1'],
-])('IPv6, and what is no address: %s', (kind, ...addresses) => {
+])('IPv6 addresses, and texts that are no address, are recognised: %s', (kind, ...addresses) => {
   for (const address of addresses) expect([address, classifyAddress(address)]).toEqual([address, kind]);
 });
 

@@ -61,7 +61,7 @@ test.each<[string, Record<string, string | string[]>, string[] | undefined, Reco
   expect(headOf(headers, named)).toEqual(expected);
 });
 
-describe('a header field that is too long is left out, and named', () => {
+describe('long header fields', () => {
   test.each<[string, Record<string, string>, string[] | undefined, Record<string, string>]>([
     ['1 KB', { location: 'x'.repeat(1_024) }, undefined, { 'Upstream-Location': 'x'.repeat(1_024) }],
     ['more', { location: 'x'.repeat(1_025), etag: '"1"' }, undefined, { 'Upstream-ETag': '"1"', 'Upstream-Cut': 'Location' }],
@@ -80,11 +80,11 @@ describe('a header field that is too long is left out, and named', () => {
       undefined,
       { 'Upstream-Link': link('prev', 10), 'Upstream-Cut': 'Link' },
     ],
-  ])('%s', (_, headers, named, expected) => {
+  ])('a header field that is too long is left out, and named: %s', (_, headers, named, expected) => {
     expect(headOf(headers, named)).toEqual(expected);
   });
 
-  test('4 KB in all, the usual ones first', () => {
+  test('header fields have 4 KB in all, the usual ones first', () => {
     const named = Array.from({ length: 50 }, (_, at) => `X-Name-${at}`);
     const headers = { ...Object.fromEntries(named.map((name) => [name.toLowerCase(), 'x'.repeat(300)])), location: '/a' };
     const { 'Upstream-Cut': cut = '', ...head } = headOf(headers, named);
@@ -99,8 +99,8 @@ describe('a header field that is too long is left out, and named', () => {
   });
 });
 
-describe('if fields limits what may leave the gate', () => {
-  test('so does the list of header fields', () => {
+describe('fields', () => {
+  test('fields also limits the list of header fields', () => {
     const headers = { location: '/customers/7', etag: '"1"', 'x-total': '4' };
     expect(headOf(headers, undefined, ['/name'])).toEqual({});
     expect(headOf(headers, ['X-Total', 'location'], ['/name'])).toEqual({ 'Upstream-X-Total': '4', 'Upstream-location': '/customers/7' });

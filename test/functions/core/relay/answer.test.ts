@@ -45,7 +45,7 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-describe('an answer in the 200s is passed on', () => {
+describe('answers in the 200s', () => {
   test.each<[number, string, Parameter[], string]>([
     [200, '{"total":1,"more":[true]}', [total], '{"total":1,"more":[true]}'],
     [201, '{"total":1.5,"note":null}', [total, note], '{"total":1.5,"note":null}'],
@@ -62,7 +62,7 @@ describe('an answer in the 200s is passed on', () => {
     [200, 'null', [{ name: 'nothing', type: 'null' }], '{"nothing":null}'],
     [200, '{"toString":1}', [], '{"toString":1}'],
     [200, `${'['.repeat(200)}1${']'.repeat(200)}`, [], `{"items":${'['.repeat(200)}1${']'.repeat(200)}}`],
-  ])('%i %.60s', (status, body, outputs, expected) => {
+  ])('an answer in the 200s is passed on: %i %.60s', (status, body, outputs, expected) => {
     const mapped = map(status, body, outputs, { contentType: 'application/json' });
     expect(mapped.issues).toEqual([]);
     expect(JSON.stringify(mapped.body)).toBe(expected);
@@ -107,7 +107,7 @@ describe('an answer in the 200s is passed on', () => {
     ['JSON in UTF-8 that says that it is text in Latin-1', 'text/plain; charset=latin1', '{"a":"ü"}', { a: 'ü' }],
     ['JSON in UTF-16 that says so', 'application/json; charset=utf-16le', Buffer.from('{"a":"ü"}', 'utf16le'), { a: 'ü' }],
     ['nothing that is said to be JSON', 'application/json', '', {}],
-  ])('%s', (_, contentType, body, expected) => {
+  ])('the content of an answer in the 200s is passed on: %s', (_, contentType, body, expected) => {
     expect(map(200, body, [], contentType === undefined ? {} : { contentType })).toEqual({ body: expected, issues: [] });
   });
 
@@ -150,11 +150,11 @@ describe('an answer in the 200s is passed on', () => {
     ['a member of another type', '{"total":"1"}', [total], { total: '1' }, 'must be a number'],
     ['a scalar of another type', '"1"', [total], { total: '1' }, 'must be a number'],
     ['a scalar with two places', '1', [total, note], { value: 1 }, 'is required and must be a number'],
-  ])('and what does not match is named: %s', (_, body, outputs, expected, problem) => {
+  ])('an answer in the 200s is passed on, and what does not match is named: %s', (_, body, outputs, expected, problem) => {
     expect(map(200, body, outputs)).toEqual({ body: expected, issues: [{ path: '/total', problem }] });
   });
 
-  test('no more than may leave', () => {
+  test('no more of an answer is passed on than may leave', () => {
     const body = '{"name":"x","customer":{"iban":"DE1","email":"a@b"},"items":[{"price":1.10,"cost":1}]}';
     const fields = ['/name', '/items/price'];
     expect(JSON.stringify(map(200, body, [], {}, { fields }).body)).toBe('{"name":"x","items":[{"price":1.10}]}');
@@ -180,7 +180,7 @@ describe('an answer in the 200s is passed on', () => {
     ['answer_too_large', ...failed, 'has more than 1048576 bytes. If the intent has a parameter for it, request less next time'],
     ['broken_answer', ...failed, 'was incomplete or unreadable'],
     ['deadline', 'GATEWAY_TIMEOUT', 504, 'did not end in time'],
-  ])('unless its body is unusable, which does not mean that the call failed: %s', (unusable, code, status, problem) => {
+  ])('an answer with an unusable body does not mean that the call failed: %s', (unusable, code, status, problem) => {
     expect(show(refusal(() => map(200, '', [total], { unusable })))).toEqual({
       code,
       status,
@@ -207,7 +207,7 @@ test.each<[string | undefined, string | undefined]>([
   expect(details).toEqual({ upstream_status: 307, outcome: 'unknown', ...(shown !== undefined && { location: shown }) });
 });
 
-describe('another status', () => {
+describe('other statuses', () => {
   const failed =
     "The intent's endpoint failed. It may have acted on the call; check this before you send it again, or tell the service's operators.";
   const redirects =
@@ -232,7 +232,7 @@ describe('another status', () => {
     [500, 'INTENT_EXECUTION_FAILED', 502, failed],
     [501, 'INTENT_NOT_SUPPORTED', 501, notSupported],
     [999, 'INTENT_EXECUTION_FAILED', 502, failed],
-  ])('%i is refused, and shows the reason if the service gives one', (upstreamStatus, code, status, message) => {
+  ])('the status %i is refused, and shows the reason if the service gives one', (upstreamStatus, code, status, message) => {
     const details = { upstream_status: upstreamStatus, ...([failed, redirects].includes(message) && { outcome: 'unknown' }) };
     expect(show(refusal(() => map(upstreamStatus, '')))).toEqual({ code, status, message, details, headers: {} });
     const upstream_body = { why: 'it is archived' };
@@ -251,7 +251,7 @@ describe('another status', () => {
     ['https://up.example/orders/{id}', 'INTENT_EXECUTION_FAILED', 422, gone],
     ['https://up.example/orders/{id}/lines{?page}', 'INTENT_EXECUTION_FAILED', 422, gone],
     ['https://up.example/orders/{id}.json', 'INTENT_EXECUTION_FAILED', 422, gone],
-  ])('410 at %s', (url, code, status, message) => {
+  ])('the status 410 means that the intent is gone only if its address has no variable path: %s', (url, code, status, message) => {
     expect(show(refusal(() => map(410, '', [], {}, { endpoint: { ...endpoint, url } })))).toEqual({
       code,
       status,
@@ -292,7 +292,7 @@ describe('another status', () => {
     ['Thu, 99 Nov 2026 08:01:30 GMT', 5],
     ['99999999999999999999', 3600],
     ['9'.repeat(400), 3600],
-  ])('with Retry-After "%s" says when to try again, whatever the status', (field, expected) => {
+  ])('a refusal with Retry-After "%s" says when to try again, whatever the status', (field, expected) => {
     for (const status of [301, 400, 401, 403, 405, 410, 413, 423, 429, 500, 501, 503, 529])
       expect(seconds({ 'retry-after': field }, status)).toBe(expected);
   });
@@ -403,13 +403,13 @@ describe('another status', () => {
       { why: 'no', trace: ['x'.repeat(2000), 'x'.repeat(2000)] },
       { at: '/upstream_body/trace/2', total: 3 },
     ],
-  ])('JSON of more than 4 KB: %s', (_, body, said, cut) => {
+  ])('a reason in JSON of more than 4 KB: %s', (_, body, said, cut) => {
     const shown = reasonOf(403, JSON.stringify(body), 'application/json');
     expect(Buffer.byteLength(JSON.stringify(shown.said))).toBeLessThanOrEqual(4_096);
     expect(shown).toEqual({ said, cut });
   });
 
-  test('text of more than 2 KB is cut', () => {
+  test('a reason in text of more than 2 KB is cut', () => {
     const { said } = reasonOf(403, `<p>${'é '.repeat(5000)}</p>`, 'text/html');
     expect(said).toBe(`${'é '.repeat(681)}é…`);
   });
@@ -423,7 +423,7 @@ describe('another status', () => {
     }
   });
 
-  test('a reason is no more than may leave', () => {
+  test('a reason shows no more than may leave', () => {
     const fields = ['/error'];
     const shown = (body: string, contentType = 'application/json') => reasonOf(403, body, contentType, { fields });
     expect(shown('{"error":"no","customer":"x"}').said).toEqual({ error: 'no' });
@@ -479,29 +479,32 @@ test('whatever the answer, the outcome is an object or one of the errors of exec
   );
 });
 
-describe('a credential that a field of the answer repeats is hidden before the field is read', () => {
+describe('a credential that a field of the answer repeats', () => {
   const secret = 'S3cr3t-T0ken.Value';
   const redactorOf = () => openRedactor({ headers: { 'X-Key': secret }, query: {}, origins: [] });
 
-  test.each([`text/${secret}`, `text/plain; charset=${secret}`, `application/vnd.${secret}+json`])('Content-Type: %s', (contentType) => {
-    const redactor = redactorOf();
-    const { body } = map(200, 'ok then', [], { contentType, redactor });
-    expect(JSON.stringify(body).toLowerCase()).not.toContain(secret.toLowerCase());
-    expect(redactor.hasFound).toBe(true);
-  });
+  test.each([`text/${secret}`, `text/plain; charset=${secret}`, `application/vnd.${secret}+json`])(
+    'a credential is hidden in Content-Type: %s',
+    (contentType) => {
+      const redactor = redactorOf();
+      const { body } = map(200, 'ok then', [], { contentType, redactor });
+      expect(JSON.stringify(body).toLowerCase()).not.toContain(secret.toLowerCase());
+      expect(redactor.hasFound).toBe(true);
+    },
+  );
 
   test.each<[string, string | undefined]>([
     [`https://${secret}.example/a`, undefined],
     [`https://up.example/${secret}/a`, 'https://up.example/[credential]/a'],
     [`/${encodeURIComponent(secret)}`, 'https://up.example/[credential]'],
-  ])('Location: %s', (location, shown) => {
+  ])('a credential is hidden in Location: %s', (location, shown) => {
     const redactor = redactorOf();
     const { details } = refusal(() => map(302, '', [], { headers: { location }, redactor }));
     expect(details).toEqual({ upstream_status: 302, outcome: 'unknown', ...(shown !== undefined && { location: shown }) });
     expect(redactor.hasFound).toBe(true);
   });
 
-  test('UTF-16 without a charset', () => {
+  test('a credential is hidden in UTF-16 without a charset', () => {
     const json = Buffer.from(JSON.stringify({ token: secret }), 'utf16le');
     for (const contentType of ['application/json', 'text/plain', undefined]) {
       const { body } = map(200, json, [], { ...(contentType !== undefined && { contentType }), redactor: redactorOf() });

@@ -34,7 +34,7 @@ test('after ten seconds one call is let through, and its outcome decides', () =>
   expect([breaker.secondsToWait('a:443', {}), breaker.secondsToWait('a:443', {})]).toEqual([0, 0]);
 });
 
-test('it remembers a bounded number of hosts', () => {
+test('the breaker remembers a bounded number of hosts', () => {
   fail('first:443', 5);
   for (let index = 0; index < 1000; index++) breaker.record(`host${index}:443`, false);
   expect(breaker.secondsToWait('first:443', {})).toBe(0);

@@ -72,7 +72,7 @@ async function resendOf(connected: ConnectedCall): Promise<Resend> {
 }
 
 describe('a call', () => {
-  test('carries headers from scratch and returns status and body', async () => {
+  test('a call carries headers from scratch and returns status and body', async () => {
     const upstream = keep(await startUpstream((_, response) => response.writeHead(201, { 'Set-Cookie': 'a=1' }).end('{"ok":true}')));
     const answer = await relay().call(
       execution(`http://upstream.example:${upstream.port}/orders?x=1`, { agentId: 'agent é 100%', idempotencyKey: 'key-1' }),
@@ -109,14 +109,14 @@ describe('a call', () => {
     ]);
   });
 
-  test('is not made without the credential that it needs', async () => {
+  test('a call is not made without the credential that it needs', async () => {
     const sockets = keep(watchSockets());
     const call = execution('https://api.world.example/countries', { service: withCredential });
     await expectFailure(relay({ rules: production }).call(call), 'no_credential');
     expect(sockets.opened()).toBe(0);
   });
 
-  test('is not made if its time is up before it is sent, which says nothing of the host', async () => {
+  test('a call is not made if its time is up before it is sent, which says nothing of the host', async () => {
     const upstream = keep(await startOk());
     const { connect } = relay();
     const connected = await Promise.all(Array.from({ length: 6 }, () => connect(at(upstream, { deadlineMs: 500 }))));
@@ -128,7 +128,7 @@ describe('a call', () => {
     expect(upstream.seen).toEqual([]);
   });
 
-  test('that was refused with 401 has not acted if the time is up before it is made with the next values', async () => {
+  test('a call that was refused with 401 has not acted if the time is up before it is made with the next values', async () => {
     const certificate = makeCertificate('upstream.example');
     const upstream = keep(await startUpstream((_, response) => response.writeHead(401).end(), certificate));
     const url = `https://upstream.example:${upstream.port}/`;
@@ -145,7 +145,7 @@ describe('a call', () => {
     expect(resend.giveUp()).toMatchObject({ status: 401 });
   });
 
-  describe('over a kept connection that is lost before it is sent', () => {
+  describe('a kept connection that is lost before the call is sent', () => {
     /** Two connections are kept, and closed by the upstream while a call holds one of them. */
     const lose = async (afterwards: 'stays' | 'stops' = 'stays') => {
       const upstream = keep(await startUpstream((_, response) => void pause(30).then(() => response.end('{}'))));
@@ -160,7 +160,7 @@ describe('a call', () => {
       return { upstream, connected };
     };
 
-    test('is made once over a new one, once its caller says so', async () => {
+    test('a call over a lost kept connection is made once over a new one, once its caller says so', async () => {
       const { upstream, connected } = await lose();
       const resend = await resendOf(connected);
       expect([upstream.connections, upstream.seen.length]).toEqual([3, 2]);
@@ -168,20 +168,20 @@ describe('a call', () => {
       expect([upstream.connections, upstream.seen.length]).toEqual([3, 3]);
     });
 
-    test('is not made if it may not be any more', async () => {
+    test('a call over a lost kept connection is not made if it may not be any more', async () => {
       const { upstream, connected } = await lose();
       const resend = await resendOf(connected);
       await expectFailure((async () => resend.giveUp())(), 'lost');
       expect(upstream.seen).toHaveLength(2);
     });
 
-    test('is not made if the upstream has gone', async () => {
+    test('a call over a lost kept connection is not made if the upstream has gone', async () => {
       const { connected } = await lose('stops');
       await expectFailure(connected.send(), 'unreachable');
     });
   });
 
-  test('without a body sends none, and over http no credential', async () => {
+  test('a call without a body sends none, and over http no credential', async () => {
     const upstream = keep(await startOk());
     const url = `http://upstream.example:${upstream.port}/`;
     const origins = [new URL(url).origin];
@@ -192,7 +192,7 @@ describe('a call', () => {
     for (const name of ['authorization', 'content-type', 'content-digest']) expect(upstream.seen[0]?.headers).not.toHaveProperty(name);
   });
 
-  test('is not sent again when a connection that was used before breaks', async () => {
+  test('a call is not sent again when a connection that was used before breaks', async () => {
     const upstream = keep(
       await startUpstream((_, response) => {
         if (upstream.seen.length === 1) response.end('{}');
@@ -207,7 +207,7 @@ describe('a call', () => {
     expect([upstream.connections, upstream.seen.length]).toEqual([1, 2]);
   });
 
-  test('follows no redirect', async () => {
+  test('a call follows no redirect', async () => {
     const upstream = keep(await startUpstream((_, response) => response.writeHead(302, { Location: 'http://127.0.0.1:9001/' }).end()));
     expect(await relay().call(at(upstream))).toMatchObject({ status: 302 });
     expect(upstream.seen).toHaveLength(1);
@@ -277,11 +277,11 @@ describe('a host that cannot be reached', () => {
   test.each([
     ['has no address', async () => []],
     ['is unknown', async () => Promise.reject(Object.assign(new Error('getaddrinfo'), { code: 'ENOTFOUND' }))],
-  ])('because it %s', async (_, resolve) => {
+  ])('a host cannot be reached because it %s', async (_, resolve) => {
     await expectFailure(relay({ resolve }).call(execution('https://upstream.example/')), 'no_address');
   });
 
-  test('because it refuses connections, and calls are then paused', async () => {
+  test('a host that refuses connections cannot be reached, and calls are then paused', async () => {
     const upstream = await startOk();
     await upstream.stop();
     const sockets = keep(watchSockets());
@@ -291,7 +291,7 @@ describe('a host that cannot be reached', () => {
     expect(sockets.opened()).toBe(5);
   });
 
-  test('because it let calls run into their deadlines, and calls are then paused', async () => {
+  test('a host that lets calls run into their deadlines cannot be reached, and calls are then paused', async () => {
     let answersLeft = 1;
     const upstream = keep(await startUpstream((_, response) => void (answersLeft-- > 0 && response.end('{}'))));
     const { call } = relay();
@@ -306,7 +306,7 @@ describe('a host that cannot be reached', () => {
   });
 });
 
-describe('an upstream that', () => {
+describe('upstreams', () => {
   const head = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n';
   const pour = (socket: Socket, text: string, start = '') => {
     socket.write(start);
@@ -339,7 +339,7 @@ describe('an upstream that', () => {
     ['says nothing', () => {}, 'deadline'],
     ['drips its headers', (socket) => drip(socket, 'X-Drip: 1\r\n', head), 'deadline'],
     ['sends early hints without end', (socket) => drip(socket, 'HTTP/1.1 103 Early Hints\r\nLink: <a>\r\n\r\n'), 'deadline'],
-  ])('%s', async (_, behave, reason) => {
+  ])('a call fails if the upstream %s', async (_, behave, reason) => {
     await expectFailure(callRaw(behave, reason === 'deadline'), reason);
   });
 
@@ -354,7 +354,7 @@ describe('an upstream that', () => {
     ['sends chunks without end', (socket) => pour(socket, chunk, `${head}Transfer-Encoding: chunked\r\n\r\n`), 'answer_too_large'],
     ['drips events without end', (socket) => drip(socket, 'data: {}\n\n', `${head}\r\n`), 'deadline'],
     ['drips its body', (socket) => drip(socket, 'x', `${head}Content-Length: 100000\r\n\r\n`), 'deadline'],
-  ])('has executed the call, and %s', async (_, behave, unusable) => {
+  ])('a call has been executed if the upstream %s', async (_, behave, unusable) => {
     expect(await callRaw(behave, unusable === 'deadline')).toMatchObject({ status: 200, unusable });
   });
 
@@ -369,7 +369,7 @@ describe('an upstream that', () => {
     'identity, gzip': gzipSync,
     'deflate, br': (content) => brotliCompressSync(deflateSync(content)),
   };
-  test.each(Object.keys(codings))('compresses without being asked is read: %s', async (coding) => {
+  test.each(Object.keys(codings))('an upstream that compresses without being asked is read: %s', async (coding) => {
     const upstream = keep(
       await startUpstream((_, response) => response.writeHead(200, { 'Content-Encoding': coding }).end(codings[coding]?.(body))),
     );
@@ -390,7 +390,7 @@ describe('an upstream that', () => {
     ['a coding that cannot be decoded', 'compress', Buffer.from([0x1f, 0x9d, 0x90])],
     ['a coding below one that cannot be decoded', 'gzip, zstd, compress', Buffer.from([0x1f, 0x9d, 0x90])],
     ['three codings', 'gzip, gzip, gzip', triple],
-  ])('names an odd coding, and its answer is not lost: %s', async (_, coding, content, read = content) => {
+  ])('an upstream that names an odd coding does not lose its answer: %s', async (_, coding, content, read = content) => {
     const upstream = keep(await startUpstream((_, response) => response.writeHead(201, { 'Content-Encoding': coding }).end(content)));
     const answer = await relay().call(at(upstream));
     expect([answer.status, answer.unusable, answer.body.toString('latin1')]).toEqual([201, undefined, read.toString('latin1')]);
@@ -404,19 +404,19 @@ describe('an upstream that', () => {
     ['a bomb of zstd', 'zstd', () => zstdCompressSync(bomb), 'answer_too_large'],
     ['a bomb in a bomb', 'gzip, gzip', () => gzipSync(gzipSync(bomb)), 'answer_too_large'],
     ['half of it', 'br', () => brotliCompressSync(body).subarray(0, 5), 'broken_answer'],
-  ])('answers with %s has executed the call', async (_, coding, encode, unusable) => {
+  ])('an upstream that answers with %s has executed the call', async (_, coding, encode, unusable) => {
     const encoded = encode();
     const upstream = keep(await startUpstream((_, response) => response.writeHead(201, { 'Content-Encoding': coding }).end(encoded)));
     const answer = await relay().call(at(upstream));
     expect([answer.status, answer.unusable, answer.body.length]).toEqual([201, unusable, 0]);
   });
 
-  test.each([0, -5, 0.05])('is called with %d ms left', async (deadlineMs) => {
+  test.each([0, -5, 0.05])('a call with %d ms left is late', async (deadlineMs) => {
     const upstream = keep(await startRawUpstream(() => {}));
     await expectFailure(relay().call(at(upstream, { deadlineMs })), 'late');
   });
 
-  test('takes its time to connect', async () => {
+  test('a call is late if the upstream takes its time to connect', async () => {
     const resolve = () => new Promise<never>(() => {});
     await expectFailure(relay({ resolve }).call(execution('https://upstream.example/', { deadlineMs: 100 })), 'late');
   });

@@ -12,7 +12,7 @@ const request = buildRequest(
   { ...Object.fromEntries(names.map((name) => [name, 'theirs'])), title: 'é', file: bytes.toString('base64') },
 );
 
-test('takes the parts of a multipart form that could be read as a credential, and leaves the others as they are, byte by byte', async () => {
+test('a multipart form loses the parts that could be read as a credential, and keeps the others as they are, byte by byte', async () => {
   const { url, body, contentType = '' } = withCredentialQuery(request, { query: { schlüssel: 'ours', api_key: 'ours' } });
   expect(url).toBe('https://api.example.com/?schl%C3%BCssel=ours&api_key=ours');
   const form = await new Response(body as Buffer, { headers: { 'Content-Type': contentType } }).formData();
@@ -21,7 +21,7 @@ test('takes the parts of a multipart form that could be read as a credential, an
   expect(Buffer.from(await (form.get('file') as File).arrayBuffer())).toEqual(bytes);
 });
 
-test('leaves a body of bytes alone', () => {
+test('a body of bytes is left alone', () => {
   const whole = { method: 'POST', url: 'https://api.example.com/', contentType: 'image/png', body: bytes } as const;
   expect(withCredentialQuery(whole, { query: { a: 'ours' } })).toEqual({ ...whole, url: 'https://api.example.com/?a=ours' });
 });

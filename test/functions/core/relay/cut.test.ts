@@ -13,13 +13,13 @@ const place = (value: unknown, at: string): unknown =>
     .reduce((inner: unknown, name) => Reflect.get(Object(inner), name.replaceAll('~1', '/').replaceAll('~0', '~')), value);
 
 describe('an answer', () => {
-  test('that is small enough is not cut', () => {
+  test('an answer that is small enough is not cut', () => {
     const answer = { items: items(3) };
     expect(cutAnswer(answer, size(answer))).toEqual({ body: answer });
     expect(cutAnswer({ items: items(100_000) })).toEqual({ body: { items: expect.any(Array) } });
   });
 
-  test('is cut at an item of its largest list, and what stands beside it stays', () => {
+  test('an answer is cut at an item of its largest list, and what stands beside it stays', () => {
     const answer = { page: { next: 'token' }, data: { 'a/b': items(412) }, total: 412 };
     const { body, cut } = cutAnswer(answer, 2_000);
     const kept = (body.data as { 'a/b': unknown[] })['a/b'];
@@ -30,7 +30,7 @@ describe('an answer', () => {
     expect(size(body)).toBeGreaterThan(1_900);
   });
 
-  test('loses the one member that is too large', () => {
+  test('an answer loses the one member that is too large', () => {
     expect(cutAnswer({ id: 1, html: 'x'.repeat(5_000), name: 'n' }, 200)).toEqual({
       body: { id: 1, name: 'n', cut: { at: '/html', total: 3 } },
       cut: { at: '/html', total: 3 },
@@ -41,7 +41,7 @@ describe('an answer', () => {
     });
   });
 
-  test('that is text is cut at a character', () => {
+  test('an answer that is text is cut at a character', () => {
     const answer = { value: '"ü😀'.repeat(1_000), content_type: 'text/csv' };
     const { body, cut } = cutAnswer(answer, 300);
     expect(cut).toEqual({ at: '/value', total: 3_000 });
@@ -52,20 +52,20 @@ describe('an answer', () => {
     expect(size(body)).toBeGreaterThan(280);
   });
 
-  test('with a member of the name cut keeps it', () => {
+  test('an answer with a member called cut keeps it', () => {
     const { body, cut } = cutAnswer({ cut: 'sirloin', items: items(100) }, 500);
     expect(body).toEqual({ cut: 'sirloin', items: expect.any(Array) });
     expect(cut).toEqual({ at: `/items/${(body.items as unknown[]).length}`, total: 100 });
   });
 
-  test('keeps every digit', () => {
+  test('an answer keeps every digit', () => {
     const answer = parseExact(`{"items":[${Array(100).fill('9007199254740993,1.10').join(',')}]}`) as JsonObject;
     expect(JSON.stringify(cutAnswer(answer, 120).body)).toMatch(
       /^\{"items":\[9007199254740993,1\.10,.*\],"cut":\{"at":"\/items\/\d","total":200\}\}$/,
     );
   });
 
-  test('of any form fits, and the rest is what it was', () => {
+  test('an answer of any form fits, and the rest is what it was', () => {
     const json = fc.letrec<{ value: JsonValue; object: JsonObject }>((tie) => ({
       value: fc.oneof({ maxDepth: 5 }, fc.string(), fc.integer(), fc.array(tie('value'), { maxLength: 20 }), tie('object')),
       object: fc.dictionary(
@@ -89,7 +89,7 @@ describe('an answer', () => {
     );
   });
 
-  test('of many nested lists is cut in no time', () => {
+  test('an answer of many nested lists is cut in no time', () => {
     const deep = JSON.parse(`${'['.repeat(150)}${Array(10_000).fill('[1,[2]]').join(',')}${']'.repeat(150)}`);
     expect(size(cutAnswer({ deep, wide: Array(20_000).fill(1) }, 10_000).body)).toBeLessThanOrEqual(10_000);
   });

@@ -104,7 +104,7 @@ describe('a host that localUpstreams names', () => {
   const local = { ...rules, localUpstreams: ['api'] };
   const at = (hostname: string) => ({ protocol: 'http:', hostname, port });
 
-  test('is called over http at any port, where its name leads', async () => {
+  test('a host that localUpstreams names is called over http at any port, where its name leads', async () => {
     const socket = await open(local, at('api'), '127.0.0.1');
     socket.destroy();
     expect(socket.remoteAddress).toBe('127.0.0.1');
@@ -118,11 +118,11 @@ describe('a host that localUpstreams names', () => {
     ['another address as well', ['127.0.0.1', '169.254.169.254']],
     ['everybody', ['255.255.255.255']],
     ['this network', ['0.0.0.0']],
-  ])('is not called if its name leads to %s', async (_, addresses) => {
+  ])('a host that localUpstreams names is not called if its name leads to %s', async (_, addresses) => {
     await expect(open(local, at('api'), ...addresses)).rejects.toMatchObject(refused);
   });
 
-  test.each(['192.168.1.7', '10.0.0.1', 'fd12::1'])('is the only one that may lead to %s', async (address) => {
+  test.each(['192.168.1.7', '10.0.0.1', 'fd12::1'])('only a host that localUpstreams names leads to %s', async (address) => {
     expect(mayConnect(local, { protocol: 'http:', hostname: 'api', port: 8_000 }, address)).toBe(true);
     expect(mayConnect(local, { protocol: 'https:', hostname: 'other.example', port: 443 }, address)).toBe(false);
     await expect(open(local, at('other.example'), address)).rejects.toMatchObject(refused);
@@ -153,11 +153,11 @@ describe('an origin that privateOrigins names', () => {
     ['no address', 'orders'],
   ];
 
-  test.each(forbidden)('is never at %s', async (_, ...addresses) => {
+  test.each(forbidden)('an origin that privateOrigins names is never at %s', async (_, ...addresses) => {
     await expect(open(named, target, ...addresses)).rejects.toMatchObject(refused);
   });
 
-  test.each(Object.entries(others))('leaves %s at public addresses', async (_, other) => {
+  test.each(Object.entries(others))('an origin that privateOrigins names leaves %s at public addresses', async (_, other) => {
     for (const addresses of [['10.0.3.7'], ['fd12:3456::7'], ['100.64.0.1'], ['93.184.216.34', '10.0.3.7'], ['127.0.0.1']]) {
       await expect(open(named, other, ...addresses)).rejects.toMatchObject(refused);
     }

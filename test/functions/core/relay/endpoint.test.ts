@@ -38,11 +38,11 @@ test.each<string[]>([
   ],
   ['places in the query alone', 'https://api.example.com{?q}', 'https://api.example.com/?a=1{&q}'],
   ['special characters', "https://api.example.com/a%20b/c;d=e,f!$&'()*+:@~/..a/...?x=/../y"],
-])('accepts URLs with %s', (_, ...urls) => {
+])('an endpoint accepts URLs with %s', (_, ...urls) => {
   for (const url of urls) expect([url, check(url)]).toEqual([url, []]);
 });
 
-describe('with localUpstreams', () => {
+describe('localUpstreams', () => {
   const localUpstreams = ['api', 'db.lan', '192.168.1.7', 'fd12:3456::7', '169.254.169.254', 'fe80::1', 'fd00:ec2::254', '93.184.216.34'];
   const rules: EgressRules = { ...production, localUpstreams };
 
@@ -50,7 +50,7 @@ describe('with localUpstreams', () => {
     ...['http://api:8000/openapi.json', 'https://api/', 'HTTP://API:1/', 'http://db.lan/', 'http://192.168.1.7:8221/items/{id}'],
     ...['http://[fd12:3456::7]:8000/', 'https://public.example/'],
   ];
-  test.each(accepted)('%s is accepted', (url) => {
+  test.each(accepted)('the URL %s is accepted with localUpstreams', (url) => {
     expect(check(url, rules)).toEqual([]);
   });
 
@@ -63,12 +63,12 @@ describe('with localUpstreams', () => {
     ['must not use port 0', 'http://api:0/'],
     [hostSpelling, 'http://0xc0a80107:8221/'],
     [user, 'http://user@api/'],
-  ])('refused: %s', (problem, ...urls) => {
+  ])('other URLs are refused with localUpstreams: %s', (problem, ...urls) => {
     for (const url of urls) expect(check(url, rules).map((issue) => issue.problem)).toContain(problem);
   });
 });
 
-describe('with privateOrigins', () => {
+describe('privateOrigins', () => {
   const privateOrigins = ['https://orders.internal', 'https://stock:8444', 'https://10.0.3.7:9443', 'https://[fd12:3456::7]'];
   const rules: EgressRules = { ...production, privateOrigins };
 
@@ -83,17 +83,17 @@ describe('with privateOrigins', () => {
     [[hostName, port], 'https://10.0.3.8:9443/'],
     [[hostSpelling], 'https://0xa000307:9443/'],
     [[hostSpelling, port], 'https://[::ffff:10.0.3.7]:9443/'],
-  ])('problems %j', (problems, ...urls) => {
+  ])('URLs have the problems %j with privateOrigins', (problems, ...urls) => {
     for (const url of urls) expect(check(url, rules).map((issue) => issue.problem)).toEqual(problems);
   });
 
-  test('this gate stays out, even if it is named', () => {
+  test('this gate stays out of privateOrigins, even if it is named', () => {
     const named = { ...rules, privateOrigins: ['https://gate.example'] };
     expect(check('https://gate.example/', named).map((issue) => issue.problem)).toEqual([own]);
   });
 });
 
-describe('a URL is refused', () => {
+describe('refused URLs', () => {
   const cases: [problem: string, ...urls: string[]][] = [
     [absolute, '', '/orders', '//api.example.com/', 'api.example.com/orders', 'mailto:a@b.example', 'https:api.example.com'],
     [absolute, 'https:/api.example.com', 'javascript:alert(1)', '{id}://api.example.com/', '{id}'],
@@ -126,11 +126,11 @@ describe('a URL is refused', () => {
     [forms, 'https://api.example.com/{?id&q}'],
     [unknown, 'https://api.example.com/{other}', 'https://api.example.com/{id}{?other}', 'https://api.example.com/{toString}'],
   ];
-  test.each(cases.flatMap(([problem, ...urls]) => urls.map((url) => [url, problem])))('%j: %s', (url, problem) => {
+  test.each(cases.flatMap(([problem, ...urls]) => urls.map((url) => [url, problem])))('the URL %j is refused: %s', (url, problem) => {
     expect(check(url)).toEqual([{ path: '/endpoint/url', problem }]);
   });
 
-  test('with every problem at once', () => {
+  test('a URL is refused with every problem at once', () => {
     expect(check('https://api.example.com:80/../{other}').map(({ problem }) => problem)).toEqual([port, dots, unknown]);
   });
 });
@@ -188,12 +188,12 @@ test.each(addressSpellings)('an address is refused as a host: %s', (host) => {
   expect(issue?.path).toBe('/endpoint/url');
 });
 
-describe('in local development', () => {
+describe('local development', () => {
   const accepted = [
     ...['http://localhost:4000/{id}', 'http://127.0.0.1:4000/', 'http://127.9.9.9/', 'http://[::1]:4000/', 'https://localhost/'],
     ...['https://api.example.com:4000/', 'http://api.localhost:1/'],
   ];
-  test.each(accepted)('%s is accepted', (url) => {
+  test.each(accepted)('the URL %s is accepted in local development', (url) => {
     expect(check(url, development)).toEqual([]);
   });
 
@@ -203,7 +203,7 @@ describe('in local development', () => {
     [user, 'http://user@localhost/'],
     [https, 'ftp://localhost/'],
     ['must not use port 0', 'http://localhost:0/'],
-  ])('still refused: %s', (problem, ...urls) => {
+  ])('URLs are still refused in local development: %s', (problem, ...urls) => {
     for (const url of urls) expect(check(url, development)).toEqual([{ path: '/endpoint/url', problem }]);
   });
 });
@@ -221,7 +221,7 @@ test.each([
   ['GET', 'text/plain', true],
   ['POST', 'text/plain', false],
   ['PUT', 'application/xml', false],
-] as const)('accepts a %s of %s: %s', (method, content_type, isAccepted) => {
+] as const)('a %s of %s is accepted: %s', (method, content_type, isAccepted) => {
   const issues = isAccepted ? [] : [{ path: '/endpoint/content_type', problem: mediaTypes }];
   expect(check('https://api.example.com/', production, { method, content_type })).toEqual(issues);
 });
@@ -270,7 +270,7 @@ describe('what carries the parameters', () => {
         { name: 'c', type: 'array', in: 'content_type', of: 'a' },
       ],
     ],
-  ])('may be %s', (_, endpoint, parameters) => {
+  ])('the carrier of parameters may be %s', (_, endpoint, parameters) => {
     expect(checkEndpoint(endpoint, parameters, production)).toEqual([]);
   });
 
@@ -354,7 +354,7 @@ describe('what carries the parameters', () => {
       '/endpoint/content_type',
       callersForm,
     ]),
-  ])('must not be %s', (_, endpoint, parameters, path, problem) => {
+  ])('the carrier of parameters must not be %s', (_, endpoint, parameters, path, problem) => {
     expect(checkEndpoint(endpoint, parameters, production)).toEqual([{ path, problem }]);
   });
 });
@@ -382,8 +382,8 @@ test('whatever the text, only an https URL with an allowed port and a domain nam
   );
 });
 
-describe('the rules', () => {
-  test('are read from variables', () => {
+describe('egress rules', () => {
+  test('the egress rules are read from variables', () => {
     expect(readEgressRules({})).toEqual({ ports: [443], allowLoopback: false, ownHosts: [] });
     expect(readEgressRules({ egressPorts: '443, 8443', egressLoopback: 'true', baseUrl: 'https://Gate.example:443/prod' })).toEqual({
       ports: [443, 8443],
@@ -400,7 +400,7 @@ describe('the rules', () => {
     expect(readEgressRules({ egressLoopback: '1' }).allowLoopback).toBe(false);
   });
 
-  test.each(['0', '65536', 'https', '443.5', '-1'])('a port %s stops the start', (egressPorts) => {
+  test.each(['0', '65536', 'https', '443.5', '-1'])('a port %s in the egress rules stops the start', (egressPorts) => {
     expect(() => readEgressRules({ egressPorts })).toThrow(
       new TypeError('the egress ports must be whole numbers from 1 to 65535, separated by commas'),
     );
@@ -417,7 +417,7 @@ test.each<[string, Partial<IntentEndpoint>, string[]]>([
   ['the whole body', { method: 'PUT', body: 'q', content_type: mergePatch }, [left, allowed, left, left]],
   ['the optional members of a merge patch', { method: 'PATCH', content_type: mergePatch }, [left, removal, allowed, left]],
   ['a merge patch with a parameter', { method: 'PATCH', content_type: `${mergePatch}; v=2` }, [left, removal, allowed, left]],
-])('what null means for the path, two members and a header field: %s', (_, more, rules) => {
+])('null is written as the endpoint says in the path, two members and a header field: %s', (_, more, rules) => {
   const endpoint = { url: 'https://api.example.com/{id}', method: 'GET', content_type: 'application/json', ...more } as IntentEndpoint;
   const named: Parameter[] = [
     { name: 'id', type: 'string' },

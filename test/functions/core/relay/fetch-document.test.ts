@@ -29,7 +29,7 @@ const at =
 const limits = { maxBytes: 500, timeoutMs: 1_000 };
 const gate = 'https://gate.example';
 
-describe('on loopback, as in the local stack', () => {
+describe('loopback, as in the local stack', () => {
   const read = openDocumentReader({
     rules: { ports: [443], allowLoopback: true, ownHosts: [] },
     resolve: at('127.0.0.1'),
@@ -38,7 +38,7 @@ describe('on loopback, as in the local stack', () => {
   });
   const address = (path: string) => new URL(`https://${hostname}:${upstream.port}${path}`);
 
-  test('reads a document, and says nothing of anybody', async () => {
+  test('the request for a document says nothing about anybody', async () => {
     expect(await read(address('/document'), gate)).toEqual({ a: 1 });
     const { method, headers } = upstream.seen.at(-1) ?? {};
     const host = `${hostname}:${upstream.port}`;
@@ -46,21 +46,21 @@ describe('on loopback, as in the local stack', () => {
     expect({ method, headers }).toEqual({ method: 'GET', headers: sent });
   });
 
-  test.each(['/moved', '/large', '/double', '/slow'])('refuses what is %s', async (path) => {
+  test.each(['/moved', '/large', '/double', '/slow'])('a document at %s is refused', async (path) => {
     await expect(read(address(path), gate)).rejects.toThrow();
   });
 });
 
-describe('deployed', () => {
+describe('deployed gates', () => {
   const readAt = (...addresses: string[]) =>
     openDocumentReader({ rules: { ports: [443], allowLoopback: false, ownHosts: [] }, resolve: at(...addresses), ...limits });
 
-  test.each([['169.254.169.254'], ['203.0.113.9', '10.0.0.1']])('calls no name that leads to %s', async (...addresses) => {
+  test.each([['169.254.169.254'], ['203.0.113.9', '10.0.0.1']])('a gate calls no name that leads to %s', async (...addresses) => {
     await expect(readAt(...addresses)(new URL('https://host.example/client.json'), gate)).rejects.toThrow();
     expect(sockets.opened()).toBe(before);
   });
 
-  test.each(['https://gate.example/x', 'https://127.0.0.1/x', 'http://host.example/x'])('does not call %s', async (address) => {
+  test.each(['https://gate.example/x', 'https://127.0.0.1/x', 'http://host.example/x'])('a gate does not call %s', async (address) => {
     await expect(readAt('127.0.0.1')(new URL(address), gate)).rejects.toThrow(new TypeError('the address may not be called'));
     expect(sockets.opened()).toBe(before);
   });

@@ -11,7 +11,7 @@ const credential = {
 };
 const hide = (text: string) => openRedactor(credential).hide(text);
 
-describe('a value that an upstream repeats is hidden', () => {
+describe('repeated values', () => {
   const key = 's3cr3t/t0ken+1&<x>';
   test.each<[string, string]>([
     ['as it is', key],
@@ -41,7 +41,7 @@ describe('a value that an upstream repeats is hidden', () => {
     ['as both', 'john.smith:pa/ss+w"örd'],
     ['as the password, percent-encoded', encodeURIComponent('pa/ss+w"örd')],
     ['as the password in JSON', 'pa/ss+w\\"\\u00F6rd'],
-  ])('%s', (_, text) => {
+  ])('a value that an upstream repeats is hidden %s', (_, text) => {
     expect(hide(`before ${text}, after`)).toBe('before [credential], after');
     expect(
       openRedactor(credential)
@@ -55,7 +55,7 @@ describe('a value that an upstream repeats is hidden', () => {
     ['UTF-16, big end first', (text) => Buffer.from(text, 'utf16le').swap16()],
     ['UTF-32', (text) => Buffer.from([...text].flatMap((one) => [0, 0, 0, one.charCodeAt(0)]))],
     ['Latin-1', (text) => Buffer.from(text, 'latin1')],
-  ])('in %s that says nothing of it', (_, encode) => {
+  ])('a value that an upstream repeats is hidden in undeclared %s', (_, encode) => {
     for (const secret of [key, 'pa/ss+w"örd']) {
       const bytes = encode(`before ${secret}, after`);
       const redactor = openRedactor(credential);
@@ -64,7 +64,7 @@ describe('a value that an upstream repeats is hidden', () => {
     }
   });
 
-  test.each([0, 1, 2])('inside of base64, %i bytes from its beginning', (before) => {
+  test.each([0, 1, 2])('a value that an upstream repeats is hidden inside of base64, %i bytes from its beginning', (before) => {
     for (const encoding of ['base64', 'base64url'] as const) {
       const encoded = Buffer.from(`${'x'.repeat(before)}${key} and more`).toString(encoding);
       const hidden = hide(encoded);
@@ -73,7 +73,7 @@ describe('a value that an upstream repeats is hidden', () => {
     }
   });
 
-  test.each(['utf16le', 'utf16be'])('inside of %s in base64 and hexadecimal', (form) => {
+  test.each(['utf16le', 'utf16be'])('a value that an upstream repeats is hidden inside of %s in base64 and hexadecimal', (form) => {
     const wide = Buffer.from(`say ${key}!`, 'utf16le');
     const bytes = form === 'utf16be' ? wide.swap16() : wide;
     for (const encoding of ['base64', 'base64url', 'hex'] as const) {
@@ -89,17 +89,17 @@ describe('a value that an upstream repeats is hidden', () => {
     ['a/key/1&lt', 'a\\/key\\/1&lt', ';'],
     ['a&key&1\\u004', 'a&amp;key&amp;1\\u004', 'A'],
     ['a/key/1\\', 'a%2Fkey%2F1%5C', '"'],
-  ])('%s before what could be the rest of another spelling', (secret, spelt, after) => {
+  ])('a value is hidden before what could be the rest of another spelling: %s is spelt %s', (secret, spelt, after) => {
     const { hide } = openRedactor({ headers: { a: secret }, query: {}, origins: [] });
     expect(hide(`before ${spelt}${after} after`)).toBe(`before [credential]${after} after`);
   });
 
-  test('twice, one inside of the other', () => {
+  test('a value that an upstream repeats is hidden twice, one inside of the other', () => {
     const { hide } = openRedactor({ headers: { a: 'abcabcab' }, query: {}, origins: [] });
     expect(hide('<abcabcabcab>')).toBe('<[credential]>');
   });
 
-  test('wherever and however often it stands, and only then it is noted', () => {
+  test('a value is hidden wherever and however often it stands, and only then it is noted', () => {
     const redactor = openRedactor(credential);
     expect(redactor.hide('nothing here %41 \\u0041 &amp;')).toBe('nothing here %41 \\u0041 &amp;');
     expect(redactor.hasFound).toBe(false);
@@ -107,7 +107,7 @@ describe('a value that an upstream repeats is hidden', () => {
     expect(redactor.hasFound).toBe(true);
   });
 
-  test('not a value of fewer than 8 characters, and nothing without a credential', () => {
+  test('a value of fewer than 8 characters is not hidden, and without a credential nothing is', () => {
     expect(hide('abc')).toBe('abc');
     expect(hide('not-sent-and-not-hidden')).toBe('not-sent-and-not-hidden');
     expect(openRedactor(undefined).hide(key)).toBe(key);
@@ -115,14 +115,14 @@ describe('a value that an upstream repeats is hidden', () => {
   });
 });
 
-test('the parts of a value that are secrets themselves', () => {
+test('the parts of a value that are secrets themselves are hidden, too', () => {
   expect(partsOf('Bearer abc.def')).toEqual(['Bearer abc.def', 'abc.def']);
   expect(partsOf('Token token="abc", nonce=def')).toEqual(['Token token="abc", nonce=def', 'token="abc", nonce=def', 'abc', 'def']);
   expect(partsOf(basic).slice(2)).toEqual(['john.smith:pa/ss+w"örd', 'john.smith', 'pa/ss+w"örd']);
   expect(partsOf(`Basic ${btoa('sk_live_1:')}`).slice(2)).toEqual(['sk_live_1:', 'sk_live_1']);
 });
 
-describe('whatever the value and the text around it, the value is gone', () => {
+describe('any value and text', () => {
   const value = fc.string({ minLength: 8, maxLength: 40, unit: fc.constantFrom(...'abz019 /\\%&+"<>=._-~ü') });
   const clean = fc.string({ unit: fc.constantFrom(...'ABC {}[]:,\n') });
   const misleading = fc.string({ unit: fc.constantFrom(...'ABC {}%\\&"U04;') });
@@ -130,7 +130,7 @@ describe('whatever the value and the text around it, the value is gone', () => {
   test.each<[string, fc.Arbitrary<string>, (kept: string, after: string) => boolean]>([
     ['and the rest stays', clean, (kept, after) => kept === after],
     ['and no more than the beginning of what follows', misleading, (kept, after) => after.endsWith(kept)],
-  ])('%s', (_, rest, isLeft) => {
+  ])('whatever the value and the text around it, the value is gone %s', (_, rest, isLeft) => {
     const property = fc.property(value, clean, rest, fc.constantFrom(...spelled), (secret, before, after, spell) => {
       // a part of the value that stands beside it, in whatever case, may be hidden with it
       const plain = (before + secret + after).toLowerCase();

@@ -53,7 +53,7 @@ test.each<[string, Record<string, unknown>, string]>([
   ['/a{&q}', { q: 'x', r: 'y' }, '/a?q=x&r=y'],
   ['/a?q={q}&r=s', { q: 'a&b', t: 'u' }, '/a?q=a%26b&r=s&t=u'],
   ['/a?q={q}', {}, '/a?q='],
-])('the query of GET and DELETE: %s with %j', (path, values, expected) => {
+])('the query of GET and DELETE is written: %s with %j', (path, values, expected) => {
   expect(build('GET', path, values)).toEqual({ method: 'GET', url: origin + expected });
   expect(build('DELETE', path, values)).toEqual({ method: 'DELETE', url: origin + expected });
 });
@@ -69,12 +69,12 @@ test.each<[string, Record<string, unknown>, string]>([
   ['/{ids}', { ids: ['a', 'b/c'] }, '/a,b%2Fc'],
   ['/{where}', { where: { x: 1 } }, '/x,1'],
   ['/{id}/{id}', { id: 'é' }, '/%C3%A9/%C3%A9'],
-])('places in the path: %s with %j', (path, values, expected) => {
+])('the places in the path are filled in: %s with %j', (path, values, expected) => {
   expect(build('GET', path, values)).toEqual({ method: 'GET', url: origin + expected });
 });
 
 describe('the body of POST, PUT and PATCH', () => {
-  test.each(['POST', 'PUT', 'PATCH'] as const)('%s carries what has no place, as JSON', (method) => {
+  test.each(['POST', 'PUT', 'PATCH'] as const)('the body of %s carries what has no place, as JSON', (method) => {
     expect(build(method, '/{id}{?page}', { id: 1, page: 2, q: 'ä', list: [1], o: { a: null } })).toEqual({
       method,
       url: `${origin}/1?page=2`,
@@ -83,7 +83,7 @@ describe('the body of POST, PUT and PATCH', () => {
     });
   });
 
-  test('is an empty object if nothing remains', () => {
+  test('the body of a request is an empty object if nothing remains', () => {
     const contentType = 'application/merge-patch+json';
     expect(build('POST', '/{id}', { id: 1 }, contentType)).toEqual({ method: 'POST', url: `${origin}/1`, contentType, body: '{}' });
   });
@@ -119,7 +119,7 @@ describe('lists and objects in a query or form', () => {
     ['a list in brackets', 'brackets', ['x', 'y'], 'a%5B0%5D=x&a%5B1%5D=y'],
     ['a text in brackets', 'brackets', 'x', 'a=x'],
     ['JSON', 'json', { b: [1] }, 'a=%7B%22b%22%3A%5B1%5D%7D'],
-  ])('%s', (_, style, value, expected) => {
+  ])('a list or object in a query or form is written: %s', (_, style, value, expected) => {
     const declared = { a: { ...(style && { style }) } };
     const url = `${origin}/a?${expected}`;
     expect(buildCall({ method: 'GET' }, declared, { a: value })).toEqual({ method: 'GET', url });
@@ -193,7 +193,7 @@ describe('what carries a parameter', () => {
     ],
     ['the body of a DELETE that has none', { method: 'DELETE' }, { ids: { in: 'body' } }, {}, { method: 'DELETE', url }],
     ['no body', { body: null }, {}, {}, { method: 'POST', url }],
-  ])('%s', (_, endpoint, declared, values, request) => {
+  ])('the endpoint says what carries a parameter: %s', (_, endpoint, declared, values, request) => {
     expect(buildCall(endpoint, declared, values)).toEqual(request);
   });
 
@@ -220,7 +220,7 @@ describe('what carries a parameter', () => {
   });
 });
 
-describe('a text in base64 stands for bytes', () => {
+describe('base64', () => {
   const bytes = Buffer.from([0, 0xff, 0xfb, 0xef, 0x0d, 0x0a]);
   const file = { style: 'base64' } as const;
   const octets = { content_type: 'application/octet-stream', body: 'a' };
@@ -230,7 +230,7 @@ describe('a text in base64 stands for bytes', () => {
     ['base64url', bytes.toString('base64url'), bytes],
     ['base64 without padding', bytes.toString('base64').replace(/=+$/, ''), bytes],
     ['an empty text', '', Buffer.alloc(0)],
-  ])('as a whole body: %s', (_, value, body) => {
+  ])('a text in base64 stands for bytes as a whole body: %s', (_, value, body) => {
     const contentType = 'application/octet-stream';
     expect(buildCall(octets, { a: file }, { a: value })).toEqual({ method: 'POST', url: `${origin}/a`, contentType, body });
   });
@@ -242,7 +242,7 @@ describe('a text in base64 stands for bytes', () => {
     ['a file', { content_type: 'multipart/form-data' }, '?', '/parameters/a'],
     ['one of several files', { content_type: 'multipart/form-data' }, ['AAAA', '?'], '/parameters/a/1'],
     ['a file that is no text', { content_type: 'multipart/form-data' }, [{ a: 1 }], '/parameters/a/0'],
-  ])('and is refused if it is none: %s', (_, endpoint, value, path) => {
+  ])('a text that is not base64 is refused where bytes belong: %s', (_, endpoint, value, path) => {
     const issues = [{ path, problem: 'must be base64, because it encodes bytes' }];
     expect(() => buildCall(endpoint, { a: file }, { a: value })).toThrow(
       expect.objectContaining({ code: 'INVALID_PARAMETER', details: { issues } }),
@@ -250,7 +250,7 @@ describe('a text in base64 stands for bytes', () => {
   });
 });
 
-describe('an object that is written in brackets stays part of its parameter', () => {
+describe('objects in brackets', () => {
   const plain = 'must not contain members whose names are empty or contain brackets or control characters';
   const taken = 'must not contain the name of another parameter of this call, because members are sent as parameters';
   const brackets = { style: 'brackets' } as const;
@@ -264,7 +264,7 @@ describe('an object that is written in brackets stays part of its parameter', ()
     ['another parameter with a full stop', {}, { a: brackets, 'a.b.c': {} }, { a: { b: 1 } }, taken],
     ['a member with a full stop', {}, { a: brackets, 'a[b][c]': {} }, { a: { 'b.c': 1 } }, taken],
     ['the query in the URL', { url: `${origin}/a?a[b]=1` }, { a: brackets }, { a: { b: 1 } }, taken],
-  ])('%s', (_, endpoint, declared, values, problem) => {
+  ])('a member whose name would leave the brackets of its parameter is refused: %s', (_, endpoint, declared, values, problem) => {
     for (const method of ['GET', 'POST'] as const) {
       const build = () => buildCall({ content_type: form, method, ...endpoint }, declared, values);
       expect(build).toThrow(ApiError);
@@ -272,7 +272,7 @@ describe('an object that is written in brackets stays part of its parameter', ()
     }
   });
 
-  test('beside parameters that are called like it', () => {
+  test('an object in brackets stays part of its parameter beside parameters that are called like it', () => {
     const declared = { a: brackets, 'a[b]': {}, ab: {} };
     expect(buildCall({ method: 'GET' }, declared, { a: { c: 1 }, 'a[b]': 2, ab: 3 }).url).toBe(`${origin}/a?a%5Bc%5D=1&a%5Bb%5D=2&ab=3`);
   });
@@ -282,7 +282,7 @@ describe('an object that is written in brackets stays part of its parameter', ()
     expect(build).toThrow(expect.objectContaining({ details: { issues: [expect.objectContaining({ path: '/parameters/all/KEY' })] } }));
   });
 
-  test('and is not written longer than a megabyte', () => {
+  test('an object in brackets is not written longer than a megabyte', () => {
     const value = { ['k'.repeat(10_000)]: Array.from({ length: 10_000 }, () => 1) };
     const build = () => buildCall({ content_type: form }, { a: brackets }, { a: value });
     const issues = [{ path: '/parameters', problem: 'must produce a query or form of at most 1048576 characters' }];
@@ -290,7 +290,7 @@ describe('an object that is written in brackets stays part of its parameter', ()
   });
 });
 
-describe('what does not fit is refused', () => {
+describe('what does not fit', () => {
   const empty = 'must not be empty, because it is part of a path';
   const dots = 'must not be . or .., because it is part of a path';
   const taken = 'must not have the name of another parameter of this call, because members are sent as parameters';
@@ -325,7 +325,7 @@ describe('what does not fit is refused', () => {
     ['/a{?page}', { where: { page: 2 } }, taken, '/where/page'],
     ['/a', { first: { x: 1 }, second: { x: 2 } }, taken, '/second/x'],
     ['/a', { q: 'x'.repeat(9000) }, 'must produce a URL of at most 8192 characters', ''],
-  ])('%s with %j', (path, values, problem, ...places) => {
+  ])('a value that does not fit is refused: %s with %j', (path, values, problem, ...places) => {
     const issues = places.map((place) => ({ path: `/parameters${place}`, problem }));
     expect(() => build('GET', path, values)).toThrow(
       expect.objectContaining({ name: 'ApiError', code: 'INVALID_PARAMETER', details: { issues } }),

@@ -21,11 +21,11 @@ describe('selectFields', () => {
     ['escaped names, and null', ['/a~1b/~0c'], { 'a/b': { '~c': null } }],
     ['nothing that is not there', ['/nope', '/id/deeper', '/items/9'], {}],
     ['nothing inherited', ['/toString', '/__proto__'], {}],
-  ])('%s', (_, pointers, selected) => {
+  ])('selectFields selects %s', (_, pointers, selected) => {
     expect(selectFields(answer, pointers)).toEqual(selected);
   });
 
-  test('gives any answer as a whole to pointers to all its members', () => {
+  test('selectFields gives any answer as a whole to pointers to all its members', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue() as fc.Arbitrary<JsonValue>), (value) => {
         const pointers = Object.keys(value).map((name) => `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`);

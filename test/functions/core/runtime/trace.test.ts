@@ -12,7 +12,7 @@ describe('a traceparent', () => {
     ['with a random trace id', `00-${traceId}-${parentId}-03`, '03'],
     ['of a later version, with more fields', `cc-${traceId}-${parentId}-01-what-the-future-brings`, '01'],
     ['of the last version', `fe-${traceId}-${parentId}-01-`, '01'],
-  ])('%s is continued by a part of its own', (_, traceparent, flags) => {
+  ])('a traceparent is continued by a part of its own: %s', (_, traceparent, flags) => {
     const trace = readTrace(traceparent, '');
     expect(trace).toEqual({ traceId, spanId: expect.stringMatching(/^[0-9a-f]{16}$/), flags });
     expect(trace?.spanId).not.toBe(parentId);
@@ -29,7 +29,7 @@ describe('a traceparent', () => {
     ['in capitals', valid.toUpperCase()],
     ['of version 00, with more fields', `${valid}-00`],
     ['with a line break', `${valid}\n`],
-  ])('%s is ignored', (_, traceparent) => {
+  ])('a traceparent is ignored: %s', (_, traceparent) => {
     expect(readTrace(traceparent, 'a=1')).toBeUndefined();
   });
 });
@@ -38,7 +38,7 @@ describe('a tracestate', () => {
   test.each<[string, string]>([
     ['of several, with spaces', 'rojo=00f067aa0ba902b7 , congo=t61rcWkgMzE'],
     ['of 512 characters', `a=${'x'.repeat(254)},b=${'x'.repeat(253)}`],
-  ])('%s is passed on unchanged', (_, state) => {
+  ])('a tracestate is passed on unchanged: %s', (_, state) => {
     expect(withinTrace(readTrace(valid, state), traceHeaders)).toMatchObject({ tracestate: state });
   });
 
@@ -47,7 +47,7 @@ describe('a tracestate', () => {
     ['a list', ['a=1']],
     ['of 513 characters', `a=${'x'.repeat(254)},b=${'x'.repeat(254)}`],
     ['with a line break', 'a=1\r\nX-Admin: 1'],
-  ])('%s is left out', (_, state) => {
+  ])('a tracestate is left out: %s', (_, state) => {
     const headers = withinTrace(readTrace(valid, state), traceHeaders);
     expect(Object.keys(headers)).toEqual(['traceparent']);
   });

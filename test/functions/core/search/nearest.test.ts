@@ -64,7 +64,7 @@ test.each<[string, string, string | undefined]>([
   expect(body.error.details.nearest?.[0]).toBe(nearest);
 });
 
-test('at most three are named, and neither drafts nor what is deprecated or prohibited', async () => {
+test('at most three uids are named as nearest, and neither drafts nor what is deprecated or prohibited', async () => {
   const { nearest } = (await ask('geo.example:get-conti:v1')).body.error.details;
   expect(nearest).toContain('geo.example:get-country:v2');
   for (const uid of ['geo.example:get-continent:v1', 'geo.example:get-county:v1', 'geo.example:get-counter:v1']) {
@@ -74,7 +74,7 @@ test('at most three are named, and neither drafts nor what is deprecated or proh
   expect(nearest.length).toBeLessThanOrEqual(3);
 });
 
-test('one search is made for each, and none for what is there or refused otherwise', async () => {
+test('one search is made for each unknown uid, and none for what is there or refused otherwise', async () => {
   searched.length = 0;
   await ask('geo.example:get-contry:v1');
   expect(searched).toHaveLength(1);

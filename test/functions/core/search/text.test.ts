@@ -20,11 +20,11 @@ describe('wordsOf', () => {
     ['scripts mixed', 'get天気now', ['get', '天気', '気', 'now']],
     ['vowel signs that are part of a word', 'हिन्दी', ['हिन्दी']],
     ['a right-to-left script', 'שלום עולם', ['שלום', 'עולם']],
-  ])('%s', (_, text, words) => {
+  ])('wordsOf divides a text into words: %s', (_, text, words) => {
     expect(wordsOf(text)).toEqual(words);
   });
 
-  test('gives folded words of letters, digits and marks whatever it is given', () => {
+  test('wordsOf gives folded words of letters, digits and marks whatever it is given', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         for (const word of wordsOf(text)) {

@@ -30,18 +30,18 @@ test.each(made.texts)('"$text" has the vector that the script found', ({ text, v
 });
 
 describe('a vector', () => {
-  test('is near to those of texts that mean the same', () => {
+  test('a vector is near to those of texts that mean the same', () => {
     expect(cosine('cinema', 'movie theater')).toBeGreaterThan(0.5);
     expect(cosine('refund a payment', 'give money back')).toBeGreaterThan(cosine('refund a payment', 'play a song') + 0.2);
   });
 
-  test('does not depend on case, accents, stop words, or how a name is written', () => {
+  test('a vector does not depend on case, accents, stop words, or how a name is written', () => {
     for (const text of ['Convert Currency', 'convertCurrency', 'convert_currency', 'how do I convert a currency?'])
       expect(cosine(text, 'convert currency')).toBeCloseTo(1, 5);
     expect(cosine('Café', 'cafe')).toBeCloseTo(1, 5);
   });
 
-  test.each(['', '?!', '天気予報', 'ж'.repeat(101)])('is not there for %j, of which no word has pieces', (text) => {
+  test.each(['', '?!', '天気予報', 'ж'.repeat(101)])('there is no vector for %j, of which no word has pieces', (text) => {
     expect(embed(text)).toBeUndefined();
   });
 });

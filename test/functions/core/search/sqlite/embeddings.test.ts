@@ -11,7 +11,7 @@ const direction = (seed: number): Float32Array => {
   return numbers.map((number) => number / length);
 };
 
-test('finds what comparing with every entry finds, whatever was set and removed before', () => {
+test('a search by vector finds what comparing with every entry finds, whatever was set and removed before', () => {
   const step = fc.record({ id: fc.integer({ min: 1, max: 30 }), seed: fc.option(fc.integer({ min: 0, max: 500 }), { nil: undefined }) });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 80 }), fc.integer({ min: 0, max: 500 }), (steps, asked) => {

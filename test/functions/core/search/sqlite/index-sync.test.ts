@@ -48,7 +48,7 @@ const foundIn = (index: SearchIndex): string[] =>
 const uidOf = (n: number) => `a.example:n${n}:v1`;
 
 describe('an index that follows the log', () => {
-  test('holds what a new one holds, whatever was written between searches, and however much was removed of what is gone', async () => {
+  test('an index that follows the log holds what a new one holds, whatever was written or removed between searches', async () => {
     const actions = ['create', 'replace', 'draft', 'remove', 'rename', 'delete', 'leave', 'search'] as const;
     const step = fc.record({ action: fc.constantFrom(...actions), service: fc.nat(1), intent: fc.nat(2) });
     await fc.assert(
@@ -87,7 +87,7 @@ describe('an index that follows the log', () => {
     );
   });
 
-  test('reads each record that changed once, in batches, then nothing', async () => {
+  test('an index that follows the log reads each record that changed once, in batches, then nothing', async () => {
     const { source, intents, serviceId, taken } = await startRegistry();
     const following = await buildIndex(source, ':memory:');
     for (let n = 0; n < 230; n++) await intents.create(serviceId, intentOf(uidOf(n)));
@@ -101,7 +101,7 @@ describe('an index that follows the log', () => {
     expect(taken()).toEqual({ queries: [251], read: [] });
   });
 
-  test('is built with a turn of the event loop after each part of the registry, so that reads in flight do not time out', async () => {
+  test('an index is built with a turn of the event loop after each part of the registry, so that reads do not time out', async () => {
     const { source, intents, serviceId } = await startRegistry();
     for (let n = 0; n < 250; n++) await intents.create(serviceId, intentOf(uidOf(n)));
     const parts = await Array.fromAsync(source.readAll());
@@ -122,7 +122,7 @@ describe('an index that follows the log', () => {
     index.close();
   });
 
-  test('is told to be built anew if the log does not continue from its position', async () => {
+  test('an index that follows the log is told to be built anew if the log does not continue from its position', async () => {
     const { source, intents, serviceId, table } = await startRegistry();
     const { index, position } = await buildIndex(source, ':memory:');
     for (let n = 1; n <= 4; n++) await intents.create(serviceId, intentOf(uidOf(n)));
@@ -154,7 +154,7 @@ describe('an index that follows the log', () => {
 });
 
 describe('oneAtATime', () => {
-  test('gives a caller a run that begins after its call, and shares it with all who wait', async () => {
+  test('oneAtATime gives a caller a run that begins after its call, and shares it with all who wait', async () => {
     let runs = 0;
     let active = 0;
     const gates: (() => void)[] = [];
@@ -176,7 +176,7 @@ describe('oneAtATime', () => {
     expect(await Promise.all([first, second, third])).toEqual([1, 2, 2]);
   });
 
-  test('goes on after a run that failed', async () => {
+  test('oneAtATime goes on after a run that failed', async () => {
     let fails = true;
     const run = oneAtATime(async () => {
       if (fails) throw new Error('down');

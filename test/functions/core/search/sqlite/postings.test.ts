@@ -19,7 +19,7 @@ const scoresOf = (postings: Postings, words: string[], isWanted: (id: number) =>
   return Object.fromEntries([...ids].map((id, at) => [id, scores[at] as number]).sort());
 };
 
-test('scores as if only what is there now had ever been added, before and after it is saved', () => {
+test('the scores are as if only what is there now had ever been added, before and after it is saved', () => {
   const word = fc.stringMatching(/^z[ab]{1,2}$/);
   const step = fc.oneof(
     fc.record({ words: fc.array(word, { minLength: 1, maxLength: 5 }), isNegative: fc.boolean() }),
@@ -64,7 +64,7 @@ test('scores as if only what is there now had ever been added, before and after 
   );
 });
 
-test('holds what thousands of changes have left', () => {
+test('the postings hold what thousands of changes have left', () => {
   const { blobs, close } = open();
   const postings = openPostings(blobs);
   const document = (id: number) => documentOf({ description: `all n${id % 7}` });
@@ -88,7 +88,7 @@ test.each<[string, SearchDocument, SearchDocument, string[]]>([
     ['pay'],
   ],
   ['a repeated word before a single one', documentOf({ description: 'pay pay x' }), documentOf({ description: 'pay y x' }), ['pay']],
-])('ranks %s', (_, better, worse, words) => {
+])('the score ranks %s', (_, better, worse, words) => {
   const { blobs, close } = open();
   const postings = openPostings(blobs);
   postings.add(1, worse);

@@ -97,34 +97,32 @@ describe('filters', () => {
     ['a method', { method: 'DELETE' }, [alerts.intent_uid]],
     ['a method, with a question', { method: 'PATCH', query: 'weather' }, []],
     ['with a question', { query: 'bad weather', tags: 'public data' }, [weather.intent_uid]],
-  ])('%s', (_, query, found) => {
+  ])('a search with a filter finds its intents: %s', (_, query, found) => {
     expect(uids(query)).toEqual(found);
     expect(search(query).total).toBe(found.length);
   });
 });
 
-describe('verdicts of a policy', () => {
-  test('are asked for once an intent, until the policy or the registry changes', () => {
-    const own = open(weather, alerts, convert, ...services);
-    const asked: string[] = [];
-    const find = (judgedBy: object) => {
-      asked.length = 0;
-      const isForbidden = (uid: string) => asked.push(uid) > 0 && uid === alerts.intent_uid;
-      own.search(searchQuery.parse({ query: 'weather storm', permitted: 'true' }), { isForbidden, judgedBy });
-      const { hits } = own.search(searchQuery.parse({ permitted: 'true' }), { isForbidden, judgedBy });
-      return [hits.map(({ intent }) => intent.intent_uid), [...asked].sort()];
-    };
-    const [policy, all] = [{}, [convert, weather, alerts].map(({ intent_uid }) => intent_uid).sort()];
-    const permitted = [convert.intent_uid, weather.intent_uid];
-    expect(find(policy)).toEqual([permitted, all]);
-    expect(find(policy)).toEqual([permitted, []]);
-    expect(find({})).toEqual([permitted, all]);
-    own.apply([{ ...convert, description: 'changed' }]);
-    expect(find(policy)).toEqual([permitted, all]);
-  });
+test('the verdict of a policy is requested once for each intent, until the policy or the registry changes', () => {
+  const own = open(weather, alerts, convert, ...services);
+  const asked: string[] = [];
+  const find = (judgedBy: object) => {
+    asked.length = 0;
+    const isForbidden = (uid: string) => asked.push(uid) > 0 && uid === alerts.intent_uid;
+    own.search(searchQuery.parse({ query: 'weather storm', permitted: 'true' }), { isForbidden, judgedBy });
+    const { hits } = own.search(searchQuery.parse({ permitted: 'true' }), { isForbidden, judgedBy });
+    return [hits.map(({ intent }) => intent.intent_uid), [...asked].sort()];
+  };
+  const [policy, all] = [{}, [convert, weather, alerts].map(({ intent_uid }) => intent_uid).sort()];
+  const permitted = [convert.intent_uid, weather.intent_uid];
+  expect(find(policy)).toEqual([permitted, all]);
+  expect(find(policy)).toEqual([permitted, []]);
+  expect(find({})).toEqual([permitted, all]);
+  own.apply([{ ...convert, description: 'changed' }]);
+  expect(find(policy)).toEqual([permitted, all]);
 });
 
-describe('a question', () => {
+describe('questions', () => {
   test.each<[string, string, string[]]>([
     ['any word may match', 'currency storm', [convert.intent_uid, alerts.intent_uid]],
     ['other forms of a word', 'converting currencies', [convert.intent_uid]],
@@ -133,12 +131,12 @@ describe('a question', () => {
     ['marks alone find nothing', '?!', []],
     ['stop words alone are looked for', 'at', [convert.intent_uid, weather.intent_uid]],
     ['FTS5 operators are words', 'storm AND currency', [convert.intent_uid, alerts.intent_uid]],
-  ])('%s', (_, query, found) => {
+  ])('a question finds its intents: %s', (_, query, found) => {
     expect(uids({ query }).toSorted()).toEqual(found.toSorted());
     expect(search({ query }).total).toBe(found.length);
   });
 
-  test('explains itself', () => {
+  test('a search explains its hits', () => {
     const { hits } = search({ query: 'When do the storms and floods come, github?', explain: 'true', uid: alerts.intent_uid });
     expect(hits).toEqual([
       {
@@ -150,7 +148,7 @@ describe('a question', () => {
     expect(search({ explain: 'true', uid: alerts.intent_uid }).hits[0]?.match).toEqual({ score: 0, words: [] });
   });
 
-  test('never fails, whatever is asked', () => {
+  test('a search never fails, whatever is asked', () => {
     const operators = ['"""', '*', 'NEAR(a b, 2)', 'AND', '{name} :', '(', '^'];
     const odd = ['wea\0ther', '\u202e', '\ud800', 'a'.repeat(1_500), 'a '.repeat(700)];
     const text = fc.oneof(fc.string({ unit: 'binary' }), fc.string(), fc.constantFrom(...operators, ...odd));
@@ -174,14 +172,14 @@ describe('pages', () => {
     ['by uid', {}],
     ['of equal scores', { query: 'twins' }],
     ['of a filter', { description: 'twi', namespace: 'pages.example' }],
-  ])('%s hold everything once, in order of uid', (_, query) => {
+  ])('pages %s hold everything once, in order of uid', (_, query) => {
     const pages = Array.from({ length: 21 }, (_, page) => uids({ ...query, page: String(page + 1) }, many));
     expect(pages.flat()).toEqual(sorted);
     expect(uids({ ...query, page: '22' }, many)).toEqual([]);
     expect(search({ ...query, page: '1000000000', page_size: '100' }, many)).toEqual({ hits: [], total: 205 });
   });
 
-  test('go on after a uid, whatever is written before it', () => {
+  test('pages go on after a uid, whatever is written before it', () => {
     expect(uids({ after: sorted[99] as string, page: '7', page_size: '5' }, many)).toEqual(sorted.slice(100, 105));
     expect(search({ after: sorted[99] as string }, many).total).toBe(205);
   });
@@ -194,7 +192,7 @@ describe('records', () => {
     ['the intent goes', [[], [{ kind: 'intent', id: weather.intent_uid }]]],
     ['its service goes, and it comes once more', [[weather], [{ kind: 'service', id: 'sky' }]]],
     ['it moves to a service that is gone', [[{ ...weather, service_id: 'none' }]]],
-  ])('are not found any more when %s', (_, changes) => {
+  ])('records are not found any more when %s', (_, changes) => {
     const fresh = open(sky, weather);
     fresh.apply(...changes);
     for (const query of [{}, { query: 'forecast' }, { tags: 'weather' }, { description: 'weather' }])
@@ -203,7 +201,7 @@ describe('records', () => {
     expect(search({ query: 'forecast' }, fresh).total).toBe(1);
   });
 
-  test('are found under the new name of their service', () => {
+  test('records are found under the new name of their service', () => {
     const fresh = open(sky, weather);
     fresh.apply([serviceRecord('sky', 'Heaven')]);
     expect(search({ service_name: 'heaven' }, fresh).hits[0]?.intent.service_name).toBe('Heaven');
@@ -221,11 +219,11 @@ describe('meaning', () => {
   );
   const tonight = 'Which romantic comedies run at the cinema tonight?';
 
-  test('orders what a question found by its words', () => {
+  test('a search by meaning orders what a question found by its words', () => {
     expect(uids({ query: 'reviews of films' }, films)).toEqual(['reel.example:b:v1', 'reel.example:a:v1']);
   });
 
-  test('finds what a question holds no word of, and counts it', () => {
+  test('a search by meaning finds what a question holds no word of, and counts it', () => {
     const { hits, total } = search({ query: tonight, explain: 'true' }, films);
     const found = hits.map(({ intent }) => intent.intent_uid);
     expect(found).toEqual(expect.arrayContaining(['reel.example:b:v1', 'reel.example:c:v1']));
@@ -235,12 +233,12 @@ describe('meaning', () => {
     expect(search({ query: 'cinema' }, films)).toEqual({ hits: [], total: 0 });
   });
 
-  test('finds only what passes the filters', () => {
+  test('a search by meaning finds only what passes the filters', () => {
     expect(uids({ query: tonight, tags: 'program' }, films)).toEqual(['reel.example:c:v1']);
     expect(uids({ query: tonight, namespace: 'other.example' }, films)).toEqual([]);
   });
 
-  test('follows changes, and stays what it was if records cannot be applied', () => {
+  test('a search by meaning follows changes, and stays what it was if records cannot be applied', () => {
     const movie = intentRecord('reel.example:m:v1', 'reel', { intent_name: 'Movie times', description: 'When movies are shown' });
     const index = open(serviceRecord('reel', 'Reel'), movie);
     const unreadable = Object.defineProperty(intentRecord('reel.example:n:v1', 'reel', {}), 'tags', {
@@ -300,14 +298,14 @@ describe('a question that is a name', () => {
     ['in snake_case', (name) => name.replaceAll(' ', '_')],
     ['in camelCase', (name) => name.replace(/ (.)/g, (_, letter: string) => letter.toUpperCase())],
     ['with other accents', (name) => name.normalize('NFD').replace('é', 'e')],
-  ])('finds that intent of hundreds first, %s', (_, write) => {
+  ])('a question that is a name finds that intent of hundreds first, %s', (_, write) => {
     // a prime apart, so that every verb, thing and place has its turn
     const asked = [...real.filter((_, at) => at % 11 === 0), ...odd];
     const missed = asked.filter(({ intent_uid, intent_name }) => firstOf(write(intent_name)) !== intent_uid);
     expect(missed.map(({ intent_name }) => intent_name)).toEqual([]);
   });
 
-  test('passes the filters all the same, and never finds what is deprecated', () => {
+  test('a question that is a name passes the filters all the same, and never finds what is deprecated', () => {
     const index = open(
       serviceRecord('a', 'A'),
       intentRecord('a.example:one:v1', 'a', { intent_name: 'Create an issue', tags: ['one'] }),
@@ -321,7 +319,7 @@ describe('a question that is a name', () => {
     expect(find({ uid: 'a.example:old:v1' })).toEqual(['a.example:old:v1']);
   });
 
-  test('orders several of one name as it orders others, those that are written alike first, and pages through all of them once', () => {
+  test('intents of one name are ordered as others are, those that are written alike first, and paged through once', () => {
     const many = Array.from({ length: 450 }, (_, at) =>
       intentRecord(`m.example:op-${String(at).padStart(3, '0')}:v1`, 'm', {
         intent_name: at === 449 ? 'listusers' : 'List users',
@@ -346,7 +344,7 @@ describe('a question that is a name', () => {
     expect(search({ query: 'list users', page: '3' }, index).total).toBe(451);
   });
 
-  test('is found by a name that holds none of its words', () => {
+  test('an intent is found by a name that holds none of its words', () => {
     const index = open(serviceRecord('a', 'A'), intentRecord('a.example:one:v1', 'a', { intent_name: 'Chatroomlists' }));
     expect(search({ query: 'chat room lists', explain: 'true' }, index)).toMatchObject({ total: 1, hits: [{ match: { words: [] } }] });
   });

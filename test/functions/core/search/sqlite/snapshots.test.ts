@@ -85,7 +85,7 @@ describe('a snapshot is due', () => {
     } as Partial<RegistrySource> as RegistrySource;
   };
 
-  test('where there is none', () => expect(isSnapshotDue(newStore(), logOf(0), nowMs)).resolves.toBe(true));
+  test('a snapshot is due where there is none', () => expect(isSnapshotDue(newStore(), logOf(0), nowMs)).resolves.toBe(true));
 
   test.each<[string, RegistrySource, boolean]>([
     ['nothing was changed', logOf(0), false],
@@ -95,7 +95,7 @@ describe('a snapshot is due', () => {
     ['33 entries of 30 changes were made', logOf(33, 0, { changes: 30 }), false],
     ['34 entries of 30 changes were made', logOf(34, 0, { changes: 30 }), true],
     ['the head is behind', logOf(0, 0, { head: 9 }), true],
-  ])('after the newest, if %s', async (_, source, isDue) => {
+  ])('the age and changes of the newest snapshot decide whether one is due: %s', async (_, source, isDue) => {
     const store = newStore();
     await saveSnapshot(store, file, seenAt(10));
     await expect(isSnapshotDue(store, source, nowMs)).resolves.toBe(isDue);
@@ -120,7 +120,7 @@ describe('loadSnapshot refuses', () => {
       'the file of its snapshot is damaged',
       (store) => store.objects.set(manifestOf(store).file, Buffer.from(content).fill('b', 9, 10)),
     ],
-  ])('%s', async (_, reason, spoil) => {
+  ])('loadSnapshot refuses %s', async (_, reason, spoil) => {
     const store = newStore();
     await saveSnapshot(store, file, seenAt(0));
     spoil(store);
@@ -155,7 +155,7 @@ describe('a search instance', () => {
     return hits.map(({ intent }) => intent.intent_uid);
   }
 
-  test('starts from the newest snapshot and catches up, without reading the whole registry', async () => {
+  test('a search instance starts from the newest snapshot and catches up, without reading the whole registry', async () => {
     const { source, snapshots, intents } = await start();
     await intents.remove(uid('c'), () => true);
     const readAll = jest.spyOn(source, 'readAll');
@@ -164,7 +164,7 @@ describe('a search instance', () => {
     expect(warn).not.toHaveBeenCalled();
   });
 
-  test('starts from a snapshot that is saved while it starts', async () => {
+  test('a search instance starts from a snapshot that is saved while it starts', async () => {
     const { table, source, snapshots, create } = await start();
     const read: SnapshotStore['read'] = async (name) => {
       if (name === 'newest.json') {
@@ -181,7 +181,7 @@ describe('a search instance', () => {
   test.each<[string, string, SnapshotStore]>([
     ['there is none', 'its snapshot has no readable manifest', newStore()],
     ['it cannot be read', 'its snapshot cannot be read', { ...newStore(), read: () => Promise.reject(new Error('no bucket')) }],
-  ])('builds its index from the registry and says so if %s', async (_, reason, snapshots) => {
+  ])('a search instance builds its index from the registry and says so if %s', async (_, reason, snapshots) => {
     const { source } = await start();
     expect(await search(source, snapshots)).toHaveLength(3);
     expect(warn).toHaveBeenCalledWith('the search index is rebuilt from the registry', expect.objectContaining({ reason }));
@@ -191,7 +191,7 @@ describe('a search instance', () => {
     ['its head is behind', 0],
     ['it has another history that has come as far', 1],
     ['it has another history that has come further', 3],
-  ])('builds its index from a restored table if %s', async (_, written) => {
+  ])('a search instance builds its index from a restored table if %s', async (_, written) => {
     const { table, source, create } = await start();
     const earlier = table.items();
     await create('lost');
@@ -211,7 +211,7 @@ describe('a search instance', () => {
     expect(await isSnapshotDue(snapshots, restored)).toBe(true);
   });
 
-  test('goes on with a snapshot that it has opened if the table fails meanwhile', async () => {
+  test('a search instance goes on with a snapshot that it has opened if the table fails meanwhile', async () => {
     const { source, snapshots, create } = await start();
     await create('d');
     const readRecords = jest.spyOn(source, 'readRecords').mockRejectedValueOnce(unavailable('The database of the gate cannot be reached.'));
@@ -225,7 +225,7 @@ describe('a search instance', () => {
     await engine.close();
   });
 
-  test('leaves no file behind', async () => {
+  test('a search instance leaves no file behind', async () => {
     const { source } = await start();
     process.env.TMPDIR = await mkdtemp(join(folder, 'temporary-'));
     await search(source, newStore());
@@ -364,7 +364,7 @@ describe('a search after a bulk', () => {
         },
       },
     ],
-  ])('finds everything, and applies only what a newer snapshot lacks, if %s', async (_, { isOpened, warnings = 0, meanwhile }) => {
+  ])('a search finds everything, and applies only what newer snapshots lack, if %s', async (_, { isOpened, warnings = 0, meanwhile }) => {
     const bulk = await startBulk();
     const { source, snapshots, save, change, found, expected } = bulk;
     await change(1);
@@ -386,7 +386,7 @@ describe('a search after a bulk', () => {
     await engine.close();
   });
 
-  test('opens yet another snapshot if one is saved while it opens the first', async () => {
+  test('a search after a bulk opens yet another snapshot if one is saved while it opens the first', async () => {
     const { source, snapshots, save, change, found, expected } = await startBulk();
     await change(1);
     await save();
@@ -407,7 +407,7 @@ describe('a search after a bulk', () => {
     await engine.close();
   });
 
-  test('reads the manifest again if a newer snapshot has removed the file that it names', async () => {
+  test('a search after a bulk reads the manifest again if a newer snapshot has removed the file that it names', async () => {
     const { snapshots, save, change } = await startBulk();
     await change(1);
     await save();
@@ -446,7 +446,7 @@ describe('a run that saves snapshots', () => {
       { meanwhile: ({ change }) => change(40), remainingMs: () => 1e-9, seq: 2 },
     ],
     ['another run begins', { meanwhile: ({ save }) => save(), seq: 2 }],
-  ])('saves the last one that is due if meanwhile %s', async (_, { meanwhile, remainingMs, seq }) => {
+  ])('a run that saves snapshots saves the last one that is due if meanwhile %s', async (_, { meanwhile, remainingMs, seq }) => {
     const bulk = await startBulk();
     await bulk.change(1);
     const writes = jest.spyOn(bulk.snapshots, 'write');
@@ -457,7 +457,7 @@ describe('a run that saves snapshots', () => {
     expect(info.mock.calls).toEqual([['the snapshot of the search index is as new as it should be', { is_new: true, seq }]]);
   });
 
-  test('lets the next run begin after a failure', async () => {
+  test('a run that saves snapshots lets the next run begin after a failure', async () => {
     const bulk = await startBulk();
     whileReading(bulk, () => Promise.reject(unavailable('The database of the gate cannot be reached.')));
     await expect(bulk.save()).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });

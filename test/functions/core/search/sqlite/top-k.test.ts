@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { selectTopK } from '../../../../../functions/core/search/sqlite/top-k.ts';
 
-test('finds at least the greatest, and of equal values all or none', () => {
+test('the selection finds at least the greatest values, and of equal values all or none', () => {
   const value = fc.oneof(fc.constantFrom(0, 1, 2), fc.float({ min: -1, max: 9, noNaN: true }));
   fc.assert(
     fc.property(fc.array(value, { maxLength: 300 }), fc.integer({ min: 0, max: 320 }), (list, wanted) => {
