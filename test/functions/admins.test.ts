@@ -28,7 +28,7 @@ describe('a change leaves exactly one entry', () => {
   const idOf = (body: Record<string, unknown> | undefined, path: Record<string, string> = {}) =>
     body?.intent_uid ?? path.intent_uid ?? path.agent_id ?? path.domain ?? path.id ?? path.service_id ?? body?.service_id;
 
-  test.each(changingEndpoints)('$name', async (endpoint) => {
+  test.each(changingEndpoints)('a change by $name leaves exactly one entry', async (endpoint) => {
     using lines = jest.spyOn(log, 'info');
     const { prepare, entry } = caseOf(endpoint);
     const prepared = await prepare(gate.world, 'pay.example');
@@ -70,7 +70,7 @@ describe('what admins may change', () => {
   const namespaces = ['pay', 'payments', 'pay.example', 'pay.example.com', 'Pay', undefined];
   const own = [undefined, ['pay'], ['payments'], ['pay.example'], ['pay.example.com'], ['Pay'], ['pa'], ['pay', 'Pay']];
 
-  test.each(adminEndpoints.filter((endpoint) => !caseOf(endpoint).isForAll))('$name', async (endpoint) => {
+  test.each(adminEndpoints.filter((endpoint) => !caseOf(endpoint).isForAll))('the namespaces of an admin limit $name', async (endpoint) => {
     const { prepare, isFullAdminsOnly } = caseOf(endpoint);
     // many requests, and only the caller matters: the in-memory table takes a tenth of the time
     const { world, call } = gate.over(openMemoryTable());

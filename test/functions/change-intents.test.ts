@@ -40,7 +40,7 @@ const uidsOf = async () => {
   return intents.map(({ intent_uid }) => intent_uid);
 };
 
-test('creates, replaces and deletes in one log entry, and returns the remaining intents', async () => {
+test('a bulk change creates, replaces and deletes in one log entry, and returns the remaining intents', async () => {
   const before = await changeLog.head();
   const replaced = intentOf(uid('first'), { description: 'Tells something else' });
   const { status, body } = await change({ create: [intentOf(uid('a'))], replace: [replaced], delete: [uid('second')] }, serviceId);
@@ -51,14 +51,14 @@ test('creates, replaces and deletes in one log entry, and returns the remaining 
   expect((await registry.intents.find(uid('first')))?.intent).toMatchObject({ description: 'Tells something else', rev: before.seq + 1 });
 });
 
-test('accepts the entity tag of an intent, even if a proxy has weakened it', async () => {
+test('a bulk change accepts the entity tag of an intent, even if a proxy has weakened it', async () => {
   const rev = (await registry.intents.find(uid('first')))?.intent.rev;
   const replace = (tag: string) => change({ replace: [intentOf(uid('first'))], if_match: { [uid('first')]: tag } }, serviceId);
   expect((await replace(`W/"${rev}.1.full"`)).status).toBe(200);
   expect((await replace(`"${rev}.1.full"`)).status).toBe(409);
 });
 
-test('replaces an intent only if it still has the given digest', async () => {
+test('a bulk change replaces an intent only if it still has the given digest', async () => {
   const digest = digestIntent(intentOf(uid('first')));
   const replace = (description: string) =>
     change({ replace: [intentOf(uid('first'), { description })], if_match: { [uid('first')]: digest } }, serviceId);
@@ -71,7 +71,7 @@ test('replaces an intent only if it still has the given digest', async () => {
   expect((await registry.intents.find(uid('first')))?.intent.description).toBe('New');
 });
 
-describe('the snapshot of the search index is checked once in 16 entries of the log', () => {
+describe('checks of the snapshot of the search index', () => {
   const warn = jest.spyOn(log, 'warn').mockImplementation(() => {});
   const toCheck = () => jest.fn<NonNullable<Deps['checkSnapshot']>>(async () => {});
   /** Makes single changes until the next entry has a number of this remainder. */
@@ -85,20 +85,20 @@ describe('the snapshot of the search index is checked once in 16 entries of the 
     ['before it', { remainder: 15, body: () => ({ delete: [uid('first')] }), status: 200, checks: 0 }],
     ['after it', { remainder: 1, body: () => ({ delete: [uid('first')] }), status: 200, checks: 0 }],
     ['after a refusal, which is no entry', { remainder: 0, body: () => ({ delete: [uid('none')] }), status: 404, checks: 0 }],
-  ])('%s', async (_, { remainder, body, status, checks }) => {
+  ])('a bulk change checks the snapshot once in 16 entries of the log: %s', async (_, { remainder, body, status, checks }) => {
     await writeUntil(remainder);
     const check = toCheck();
     expect((await change(body(), serviceId, {}, check)).status).toBe(status);
     expect(check.mock.calls).toEqual(Array.from({ length: checks }, () => [{}]));
   });
 
-  test('twice in 32 bulk changes', async () => {
+  test('32 bulk changes check the snapshot twice', async () => {
     const check = toCheck();
     for (let n = 0; n < 32; n++) await change({ create: [intentOf(uid(`bulk-${n}`))] }, serviceId, {}, check);
     expect(check).toHaveBeenCalledTimes(2);
   });
 
-  test('and a change that was made is answered as such if the check cannot be started', async () => {
+  test('a change that was made is answered as such if the check of the snapshot cannot be started', async () => {
     await writeUntil(0);
     const { status } = await change({ delete: [uid('first')] }, serviceId, {}, () => Promise.reject(new Error('no Lambda')));
     expect(status).toBe(200);
@@ -106,7 +106,7 @@ describe('the snapshot of the search index is checked once in 16 entries of the 
   });
 });
 
-describe('changes nothing', () => {
+describe('refused bulk changes', () => {
   const taken = 'An intent with this intent_uid exists. Update that one, or choose another slug or version.';
   const twice = 'must not be the uid of another change in the same request';
   const { invalid } = refusals;
@@ -155,20 +155,20 @@ describe('changes nothing', () => {
       () => ({ create: [intentOf(uid('a')), intentOf(uid('first'))] }),
       { status: 409, code: 'CONFLICT', message: taken, ...located('/create/1/intent_uid', 'must be unique') },
     ],
-  ])('by changes %s', async (_, body, refusal) => {
+  ])('a bulk change with changes %s changes nothing', async (_, body, refusal) => {
     const { seq } = await changeLog.head();
     expect(refusalOf(await change(body(), serviceId))).toMatchObject(refusal);
     expect((await changeLog.head()).seq).toBe(seq);
     expect(await uidsOf()).toEqual([uid('first'), uid('second')]);
   });
 
-  test('without a change', async () => {
+  test('a bulk change without a change is refused', async () => {
     const { seq } = await changeLog.head();
     expect(await change({}, serviceId)).toMatchObject({ status: 200, body: { seq, intents: [] } });
     expect((await changeLog.head()).seq).toBe(seq);
   });
 
-  test('to an intent of another service, or in an unknown service', async () => {
+  test('a bulk change to an intent of another service, or in an unknown service, changes nothing', async () => {
     const { uid: other } = await registry.createIntent();
     expect(refusalOf(await change({ delete: [other] }, serviceId))).toMatchObject({
       status: 404,

@@ -17,7 +17,7 @@ const create = (body: unknown, service_id = serviceId) =>
     body,
   });
 
-test('creates an intent with all its members, and answers with its address', async () => {
+test('POST /api/services/{service_id}/intents creates an intent with all its members, and answers with its address', async () => {
   const uid = 'tides.example:next-high-tide:v1.2';
   const input = intentOf(uid, { tags: ['sea', 'harbours'], category: 'geography', version: 'v1.2', deprecated: true });
   const { status, headers, body } = await create(input);
@@ -61,7 +61,7 @@ describe("inputs named like what the service's calls carry", () => {
     [{ input_parameters: input('api_key'), ...at('/{api_key}') }, []],
     [{ input_parameters: input('key'), ...at('/?Api_Key={key}') }, [['/endpoint/url', inUrl]]],
     [{ input_parameters: input('api_key'), endpoint: 'https://elsewhere.example/{?api_key}' }, []],
-  ])('%j', async (more, issues) => {
+  ])("inputs named like what the service's calls carry are refused, others are not: %j", async (more, issues) => {
     const { service_id } = await registry.createService({ headers: { 'Notion-Version': '2022-06-28' } });
     await registry.services.setCredential(service_id, facts, () => true);
     const uid = `tides.example:carried-${service_id.toLowerCase()}:v1`;
@@ -78,7 +78,7 @@ describe("inputs named like what the service's calls carry", () => {
   });
 });
 
-test('refuses a uid that an intent of any service has', async () => {
+test('POST /api/services/{service_id}/intents refuses a uid that an intent of any service has', async () => {
   const { uid } = await registry.createIntent();
   expect(refusalOf(await create(intentOf(uid)))).toEqual({
     status: 409,
@@ -88,7 +88,7 @@ test('refuses a uid that an intent of any service has', async () => {
   });
 });
 
-test('refuses a service that does not exist', async () => {
+test('POST /api/services/{service_id}/intents refuses a service that does not exist', async () => {
   expect(refusalOf(await create(intentOf('nobody.example:a:v1'), unknownServiceIds[0]))).toEqual(refusals.noSuchService);
 });
 
@@ -154,7 +154,7 @@ test.each<[issues: [path: string, problem: string][], change: object]>([
     { endpoint: 'https://169.254.169.254/latest' },
   ],
   [[['/endpoint/url', 'must not lead back to this gate']], { endpoint: 'https://api.example/test/api/intents/execute' }],
-])('refuses a body for %j', async (issues, change) => {
+])('POST /api/services/{service_id}/intents refuses a body for %j', async (issues, change) => {
   registry.operations.length = 0;
   expect(refusalOf(await create({ ...intentOf('refused.example:a:v1'), ...change }))).toEqual(refusals.invalid(...issues));
   expect(registry.operations).toEqual([]);

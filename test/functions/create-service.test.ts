@@ -10,7 +10,7 @@ afterAll(() => registry.stop());
 
 const create = (body: unknown) => invoke(byAdmin(createAction(registry)), 'POST /api/services', { body });
 
-test('registers a service with all its members, and answers with its address', async () => {
+test('POST /api/services registers a service with all its members, and answers with its address', async () => {
   const input = {
     ...serviceNamed('Tides'),
     policy_url: 'https://tides.example/policy',
@@ -31,13 +31,13 @@ test('registers a service with all its members, and answers with its address', a
   });
 });
 
-test('trims names and addresses', async () => {
+test('POST /api/services trims names and addresses', async () => {
   const { service_url } = serviceNamed('Dusk');
   const { body } = await create({ ...serviceNamed(' Dusk\u00a0'), service_url: ` ${service_url} ` });
   expect(body).toMatchObject({ service_name: 'Dusk', service_url });
 });
 
-test('refuses a name that another service has, and says which', async () => {
+test('POST /api/services refuses a name that another service has, and says which', async () => {
   const { body } = await create(serviceNamed('Weather'));
   expect(refusalOf(await create(serviceNamed(' wEATHER ')))).toEqual({
     status: 409,
@@ -49,7 +49,7 @@ test('refuses a name that another service has, and says which', async () => {
 
 const address = 'must be an absolute http or https URL without user information';
 
-test('refuses an invalid limit', async () => {
+test('POST /api/services refuses an invalid limit', async () => {
   const refused = await create({ ...serviceNamed('Refused'), limit: { rate: 0, period: 40_000_000, burst: 5 } });
   expect(refusalOf(refused).details).toMatchObject({
     issues: expect.arrayContaining([
@@ -75,7 +75,7 @@ test.each<[issues: [path: string, problem: string][], change: object]>([
   [[['/description', 'must not be empty']], { description: '\n' }],
   [[['/policy_url', address]], { policy_url: 'https://me:secret@world.example' }],
   [[['/service_logo_url', address]], { service_logo_url: 'javascript:alert(1)' }],
-])('refuses a body for %j', async (issues, change) => {
+])('POST /api/services refuses a body for %j', async (issues, change) => {
   registry.operations.length = 0;
   expect(refusalOf(await create({ ...serviceNamed('Refused'), ...change }))).toEqual(refusals.invalid(...issues));
   expect(registry.operations).toEqual([]);

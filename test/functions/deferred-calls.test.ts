@@ -98,7 +98,7 @@ test('a holder may have 20 calls in the background; each frees its slot when it 
 
 describe('Prefer: respond-async', () => {
   test.each(['Respond-Async, wait=10', 'return=minimal, respond-async; x=1'])(
-    '%s is answered at once, and the call is made',
+    'a request with Prefer: %s is answered at once, and the call is made',
     async (Prefer) => {
       const asked = await ask('DE', { Prefer });
       expect(asked).toMatchObject({ status: 202, body: { status: 'working' }, headers: { 'Preference-Applied': 'respond-async' } });

@@ -11,7 +11,7 @@ afterAll(() => registry.stop());
 const remove = (intent_uid: string, headers: Headers = {}) =>
   invoke(byAdmin(createAction(registry)), 'DELETE /api/intents/{intent_uid}', { path: { intent_uid }, headers });
 
-test('deletes the intent and frees its uid', async () => {
+test('DELETE /api/intents/{intent_uid} deletes the intent and frees its uid', async () => {
   const { uid, service } = await registry.createIntent();
   const answer = await remove(uid);
   expect(answer).toMatchObject({ status: 204, body: undefined, headers: { 'Cache-Control': 'no-store' } });

@@ -61,7 +61,7 @@ const key = { 'Idempotency-Key': 'one' };
 describe('an answer that does not match output_parameters', () => {
   const output_parameters = [{ name: 'total', type: 'number', required: true } as const];
 
-  test('is passed on, named in a header, and counted once', async () => {
+  test('an answer that does not match output_parameters is passed on, named in a header, and counted once', async () => {
     await register({ output_parameters: [...output_parameters, { name: 'größe, %', type: 'string', required: true }] });
     answer = { status: 201, body: '{"order_id":"A1"}', headers: {} };
     const first = await run({}, key);
@@ -75,7 +75,7 @@ describe('an answer that does not match output_parameters', () => {
     ]);
   });
 
-  test('has a header of at most 1 KB', async () => {
+  test('an answer that does not match output_parameters has a header of at most 1 KB', async () => {
     const names = Array.from({ length: 60 }, (_, at) => `${'x'.repeat(50)}-${at}`);
     await register({ output_parameters: names.map((name) => ({ name, type: 'string', required: true })) });
     const { headers } = await run();
@@ -85,7 +85,7 @@ describe('an answer that does not match output_parameters', () => {
     expect(pointers).toEqual([...names.slice(0, pointers.length - 1).map((name) => `/${name}`), '...']);
   });
 
-  test('is refused if the intent is strict, with the outcome executed', async () => {
+  test('an answer that does not match output_parameters is refused if the intent is strict, with the outcome executed', async () => {
     await register({ output_parameters, strict: true });
     answer.body = '{"order_id":"A1"}';
     for (const isReplayed of [undefined, 'true']) {
@@ -109,7 +109,7 @@ describe('an answer that does not match output_parameters', () => {
 test.each<[CallFailure, boolean]>([
   ['late', false],
   ['lost', true],
-])('whether a call that failed with %s counts as an upstream call: %s', async (reason, isCounted) => {
+])('a call that failed with %s counts as an upstream call: %s', async (reason, isCounted) => {
   await register();
   steps = gate.openExecute({
     connect: async () => {
@@ -123,7 +123,7 @@ test.each<[CallFailure, boolean]>([
 describe('what may leave', () => {
   const body = '{"name":"x","customer":{"iban":"DE-CANARY"},"items":[{"price":1.10,"cost":2}]}';
 
-  test('is what the intent names, narrowed by what the caller names', async () => {
+  test('what leaves the gate is what the intent names, narrowed by what the caller names', async () => {
     await register({ fields: ['/name', '/items/price'] });
     answer.body = body;
     expect((await run({}, key)).text).toBe('{"name":"x","items":[{"price":1.10}]}');
@@ -133,7 +133,7 @@ describe('what may leave', () => {
     expect((await run({ fields: ['name'] }, key)).body.error.details.issues).toEqual(issues);
   });
 
-  test('is all that is stored', async () => {
+  test('only what may leave the gate is stored', async () => {
     await register({ fields: ['/name'] });
     answer.body = body;
     await run({}, key);
@@ -145,7 +145,7 @@ describe('what may leave', () => {
     expect(kept.join()).not.toContain('CANARY');
   });
 
-  test('also applies to an answer that was stored before the intent named less', async () => {
+  test('what may leave the gate also limits an answer that was stored before the intent named less', async () => {
     await register();
     answer.body = body;
     expect((await run({}, key)).body).toHaveProperty('customer');
@@ -164,7 +164,7 @@ describe('the head of an answer', () => {
     Object.fromEntries(Object.entries(headers).filter(([name]) => /^Upstream-/.test(name)));
   const expected = { 'Upstream-Status': '201', 'Upstream-Location': '/things/4711', 'Upstream-X-Total-Count': '412' };
 
-  test('reaches the caller, also from a stored answer', async () => {
+  test('the head of an answer reaches the caller, also from a stored answer', async () => {
     await register({ endpoint: { ...endpointAt('/things'), response_headers: ['X-Total-Count'] } });
     answer = { status: 201, body: '', headers: location };
     for (const isReplayed of [undefined, 'true']) {
@@ -174,7 +174,7 @@ describe('the head of an answer', () => {
     expect(upstream.seen).toHaveLength(1);
   });
 
-  test('is narrowed in a stored answer when fields limits what may leave', async () => {
+  test('the head of an answer is narrowed in a stored answer when fields limits what may leave', async () => {
     const endpoint = { ...endpointAt('/things'), response_headers: ['X-Total-Count'] };
     await register({ endpoint });
     answer = { status: 201, body: '{}', headers: location };
@@ -185,7 +185,7 @@ describe('the head of an answer', () => {
     expect(heads((await run()).headers)).toEqual(left);
   });
 
-  test('says 304, whose body is empty, and matches even a strict intent', async () => {
+  test('the head of an answer says 304, whose body is empty, and matches even a strict intent', async () => {
     await register({ strict: true, output_parameters: [{ name: 'total', type: 'number', required: true }] });
     answer = { status: 304, body: '', headers: { ETag: 'W/"7"' } };
     const { status, body, headers } = await run();
@@ -194,14 +194,14 @@ describe('the head of an answer', () => {
   });
 
   test.each(['Set-Cookie', 'www-authenticate', 'Transfer-Encoding', 'Content-Type', 'Status', 'X A', 'größe'])(
-    'cannot name %s in an intent',
+    'the head of an answer cannot name %s in an intent',
     async (name) => {
       const { success } = intentInput.safeParse(definition({ endpoint: { ...endpointAt('/things'), response_headers: [name] } }));
       expect(success).toBe(false);
     },
   );
 
-  test('of a refusal is its status and when to try again, also from a stored answer', async () => {
+  test('the head of a refusal is its status and when to try again, also from a stored answer', async () => {
     await register();
     answer = { status: 503, body: '{"detail":"maintenance"}', headers: { 'Retry-After': '65.5', ...location } };
     for (const isReplayed of [undefined, 'true']) {
@@ -221,21 +221,21 @@ describe('max_bytes', () => {
   test.each<[string, string]>([
     ['0', 'must be at least 100, or be left out for the whole answer'],
     ['2000001', 'must be at most 2000000, or be left out for the whole answer'],
-  ])('of %s is refused', async (value, problem) => {
+  ])('max_bytes of %s is refused', async (value, problem) => {
     await register();
     const { status, body } = await run(`"parameters":{},"max_bytes":${value}`);
     expect([status, body.error.details.issues]).toEqual([400, [{ path: '/max_bytes', problem }]]);
     expect(upstream.seen).toHaveLength(0);
   });
 
-  test('and fields may be null, which leaves them out', async () => {
+  test('max_bytes and fields may be null, which leaves them out', async () => {
     await register();
     expect((await run('"parameters":{},"fields":null,"max_bytes":null')).status).toBe(200);
     const { body } = await run('"parameters":null,"fields":null');
     expect(body.error.details.issues).toEqual([{ path: '/parameters', problem: 'must be an object' }]);
   });
 
-  test('cuts the answer, says where, and does not count as another request under a key', async () => {
+  test('max_bytes cuts the answer, says where, and does not count as another request under a key', async () => {
     await register();
     const items = Array.from({ length: 412 }, (_, id) => ({ id }));
     answer.body = JSON.stringify({ items, next: 'token' });
@@ -253,7 +253,7 @@ describe('max_bytes', () => {
 describe('numbers keep every digit', () => {
   const numbers = '{"id":9007199254740993,"amount":0.1234567890123456789,"price":1.10,"far":1e400,"list":[-0,1E2]}';
 
-  test('to the service, back, and in stored answers', async () => {
+  test('numbers keep every digit to the service, back, and in stored answers', async () => {
     await register({
       input_parameters: [
         { name: 'p', type: 'object' },
@@ -286,7 +286,7 @@ describe('an origin with many slow calls', () => {
   beforeEach(() => register());
   afterEach(() => list(0));
 
-  test('is not called, and nothing is counted', async () => {
+  test('an origin with many slow calls is not called, and nothing is counted', async () => {
     await list(10);
     const { status, body, headers } = await run({}, key);
     expect([status, body.error.details]).toMatchObject([503, { reason: 'crowded', outcome: 'not_sent' }]);

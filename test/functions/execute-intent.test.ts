@@ -57,7 +57,7 @@ function expectRefusal(
   expect(headers['X-Request-Id']).toBe('request-1');
 }
 
-test('relays the answer, and tells what is left of the limit', async () => {
+test('an execution relays the answer, and tells what is left of the limit', async () => {
   await register();
   const { status, body, headers } = await run();
   expect({ status, body }).toEqual({ status: 200, body: { name: 'France' } });
@@ -75,8 +75,8 @@ test('relays the answer, and tells what is left of the limit', async () => {
   expect(sent).not.toHaveProperty('authorization');
 });
 
-describe('with If-Match, executes only the intent that the caller has read:', () => {
-  test('the digest covers all members that agents can read', () => {
+describe('If-Match, by which only the intent that the caller has read is executed', () => {
+  test('the digest for If-Match covers all members that agents can read', () => {
     const others = ['intent_uid', 'version', 'deprecated', 'draft', 'strict'];
     expect([...digestedMembers, ...others].toSorted()).toEqual(Object.keys(intentInput.shape).toSorted());
   });
@@ -88,7 +88,7 @@ describe('with If-Match, executes only the intent that the caller has read:', ()
     ['one of several digests', async () => `"another", "${await digest()}"`],
     ['any state', async () => '*'],
     ['the entity tag of a view', async () => `"${(await gate.intents.find(uid()))?.intent.rev}.1.full"`],
-  ])('%s', async (_, field) => {
+  ])('If-Match accepts %s', async (_, field) => {
     await register(described);
     expect(await run({ code: 'FR' }, { 'If-Match': await field() })).toMatchObject({ status: 200, body: { name: 'France' } });
   });
@@ -96,7 +96,7 @@ describe('with If-Match, executes only the intent that the caller has read:', ()
   test.each<[string, Partial<IntentInput>, string[]]>([
     ['name and tags', { intent_name: 'Delete a country', tags: ['new'] }, ['intent_name', 'tags']],
     ['the endpoint', { endpoint: { url: 'https://elsewhere.example/', method: 'GET', content_type: 'application/json' } }, ['endpoint']],
-  ])('refuses after a change of %s, without call or quota, and names the change', async (_, more, changed) => {
+  ])('If-Match refuses after a change of %s, without call or quota, and names the change', async (_, more, changed) => {
     await register(described);
     const known = await digest();
     await change(more);
@@ -112,7 +112,7 @@ describe('with If-Match, executes only the intent that the caller has read:', ()
     expect(upstream.seen).toEqual([]);
   });
 
-  test('an unknown digest is refused without naming changed members', async () => {
+  test('If-Match with an unknown digest is refused without naming changed members', async () => {
     await register(described);
     expect(await run({ code: 'FR' }, { 'If-Match': '"unknown"' })).toMatchObject({
       status: 409,
@@ -121,7 +121,7 @@ describe('with If-Match, executes only the intent that the caller has read:', ()
   });
 
   test.each(['', ' ', 'unknown', 'W/"weak"'])(
-    'refuses %j, which is not in quotation marks, as invalid, because reading the intent again would not help',
+    'If-Match refuses %j, which is not in quotation marks, as invalid, because reading the intent again would not help',
     async (field) => {
       await register(described);
       expect(await run({ code: 'FR' }, { 'If-Match': field })).toMatchObject({
@@ -133,7 +133,7 @@ describe('with If-Match, executes only the intent that the caller has read:', ()
   );
 });
 
-describe('refuses, and calls no upstream:', () => {
+describe('refused executions, which call no upstream', () => {
   test.each<[string, unknown, { path: string; problem: string }[]]>([
     ['a missing parameter', {}, [{ path: '/parameters/code', problem: 'is required and must be a string' }]],
     [
@@ -145,7 +145,7 @@ describe('refuses, and calls no upstream:', () => {
         { path: '/parameters/code', problem: 'must be a string' },
       ],
     ],
-  ])('%s, without costing quota', async (_, parameters, issues) => {
+  ])('an execution with %s is refused without costing quota', async (_, parameters, issues) => {
     await register();
     const refused = await run(parameters);
     expectRefusal(refused, {
@@ -159,7 +159,7 @@ describe('refuses, and calls no upstream:', () => {
     expect(upstream.seen).toEqual([]);
   });
 
-  test('an unknown uid', async () => {
+  test('an execution of an unknown uid is refused', async () => {
     expectRefusal(await run(), {
       status: 404,
       code: 'NOT_FOUND',
@@ -167,7 +167,7 @@ describe('refuses, and calls no upstream:', () => {
     });
   });
 
-  test('another version', async () => {
+  test('an execution of another version is refused', async () => {
     await register({}, 2);
     await register({}, 10);
     expectRefusal(await run(), {
@@ -178,7 +178,7 @@ describe('refuses, and calls no upstream:', () => {
     });
   });
 
-  test('a deprecated intent, naming the latest successor', async () => {
+  test('an execution of a deprecated intent is refused, naming the latest successor', async () => {
     await register({ deprecated: true });
     expectRefusal(await run(), {
       status: 410,
@@ -195,7 +195,7 @@ describe('refuses, and calls no upstream:', () => {
     });
   });
 
-  test('a revoked PAT, but not one that is issued afterwards', async () => {
+  test('an execution with a revoked PAT is refused, but not with one that is issued afterwards', async () => {
     await register();
     await revokeAgent(gate.database.table, agent.agentId);
     const refused = await run();
@@ -225,7 +225,7 @@ describe('refuses, and calls no upstream:', () => {
       'not_permitted',
       'The PAT does not permit this intent. GET /api/policy says which are permitted.',
     ],
-  ])('%s', async (_, rules, reason, message) => {
+  ])('an execution of %s is refused', async (_, rules, reason, message) => {
     await register();
     const template = { ...loadPolicyTemplate(), ...rules() };
     pat = await obtainPat(gate, agent, template);
@@ -233,7 +233,7 @@ describe('refuses, and calls no upstream:', () => {
     expectRefusal(await run(), { status: 403, code: 'FORBIDDEN', message, details: { reason } });
   });
 
-  test('a request without a token', async () => {
+  test('an execution without a token is refused', async () => {
     const refused = await post(steps, '/api/intents/execute', { intent_uid: uid(), parameters: {} });
     expectRefusal(refused, {
       status: 401,
@@ -276,7 +276,7 @@ describe('an Idempotency-Key', () => {
         pat = await obtainPat(gate, agent, template);
       },
     ],
-  ])('repeats the answer to a call although %s', async (_, alter) => {
+  ])('an Idempotency-Key repeats the answer to a call although %s', async (_, alter) => {
     await register();
     const headers = { 'Idempotency-Key': 'made', 'If-Match': `"${await digest()}"` };
     const first = await run({ code: 'FR' }, headers);
@@ -290,7 +290,7 @@ describe('an Idempotency-Key', () => {
     expect(upstream.seen).toHaveLength(1);
   });
 
-  test('answers a repeated request from the record, without call or quota', async () => {
+  test('an Idempotency-Key answers a repeated request from the record, without call or quota', async () => {
     await register();
     const first = await run({ code: 'FR' }, { 'Idempotency-Key': 'k1' });
     answer.body = '{"name":"changed"}';
@@ -311,7 +311,7 @@ describe('an Idempotency-Key', () => {
     });
   });
 
-  test('keeps a refusal of the upstream, and is free again if nothing was sent', async () => {
+  test('an Idempotency-Key keeps a refusal of the upstream, and is free again if nothing was sent', async () => {
     await register();
     answer = { status: 422, body: '{"why":"no such code"}', headers: {} };
     const first = await run({ code: 'XX' }, { 'Idempotency-Key': 'k4' });
@@ -333,7 +333,7 @@ describe('an Idempotency-Key', () => {
     expect(await run({ code: 'FR' }, { 'Idempotency-Key': 'k5' })).toMatchObject({ status: 200 });
   });
 
-  test('is free again after the upstream has answered 429, because it did nothing', async () => {
+  test('an Idempotency-Key is free again after the upstream has answered 429, because it did nothing', async () => {
     await register();
     answer = { status: 429, body: '{}', headers: { 'Retry-After': '7' } };
     const busy = { status: 503, headers: { 'Retry-After': '7' }, body: { error: { details: { upstream_status: 429 } } } };
@@ -346,7 +346,7 @@ describe('an Idempotency-Key', () => {
     expect(upstream.seen).toHaveLength(2);
   });
 
-  test('is answered even if the limit is used up; a new one is then refused without a record', async () => {
+  test('an Idempotency-Key is answered even if the limit is used up; a new one is then refused without a record', async () => {
     await register();
     const first = await run({ code: 'FR' }, { 'Idempotency-Key': 'k6' });
     while ((await run()).status !== 429);

@@ -93,7 +93,7 @@ test('one intent has its own limit of five a day besides sixty an hour for all, 
 });
 
 describe('conditions', () => {
-  test('are judged after the parameters, before idempotency key and quota', async () => {
+  test('conditions are judged after the parameters, before idempotency key and quota', async () => {
     const run = await under(policyOf([permit(intents, { constraint: [amount('lt', 500), rate(60, 'day')] })]));
     expect(await run(refund, { amount: 499.99 })).toMatchObject({ status: 200 });
     expect(await run(refund, { amount: '499' })).toMatchObject({ status: 400, body: { error: { code: 'INVALID_PARAMETER' } } });
@@ -114,7 +114,7 @@ describe('conditions', () => {
     expect(upstream.seen).toHaveLength(2);
   });
 
-  test('on the time are judged at the time of the call', async () => {
+  test('conditions on the time are judged at the time of the call', async () => {
     const nowMs = Date.now();
     let offsetMs = 0;
     const until = new Date(nowMs + 600_000).toISOString();
@@ -145,7 +145,7 @@ test('conditions on the intent are judged by the current records of the intent a
 });
 
 describe('a budget', () => {
-  test('is charged for calls that are sent; replays and calls that were not sent cost nothing', async () => {
+  test('a budget is charged for calls that are sent; replays and calls that were not sent cost nothing', async () => {
     const run = await under(policyOf([permit(intents, budget(3, 10))]));
     expect(await run(lookup, {}, { 'Idempotency-Key': 'k' })).toMatchObject({ status: 200 });
     expect(await run(lookup, {}, { 'Idempotency-Key': 'k' })).toMatchObject({ status: 200, headers: { 'Idempotent-Replayed': 'true' } });
@@ -160,7 +160,7 @@ describe('a budget', () => {
     expect(upstream.seen).toHaveLength(3);
   });
 
-  test('that is used up refuses calls without connecting, also in a new instance', async () => {
+  test('a budget that is used up refuses calls without connecting, also in a new instance', async () => {
     const template = policyOf([permit(intents, budget(6, 10))]);
     const pat = await obtainPat(gate, agent, template);
     expect(await execute(gate.openExecute({ template }), pat, lookup, {})).toMatchObject({ status: 200 });
@@ -185,7 +185,7 @@ describe('a call with a slow connection', () => {
     return { world, run: await under(policyOf([permit(intents, more)]), { ...options, now: () => world.nowMs, connect }) };
   }
 
-  test('is refused if other calls have used the limit meanwhile, and frees its key', async () => {
+  test('a call with a slow connection is refused if other calls have used the limit meanwhile, and frees its key', async () => {
     const counted = watchExecuted();
     const { world, run } = await underSlow(everySecond);
     const key = { 'Idempotency-Key': 'k' };
@@ -207,7 +207,7 @@ describe('a call with a slow connection', () => {
     expect(await run(lookup, {}, key)).toMatchObject({ status: 200 });
   });
 
-  test('frees its key and is refunded also if the gate fails meanwhile', async () => {
+  test('a call with a slow connection frees its key and is refunded also if the gate fails meanwhile', async () => {
     const { table } = gate.database;
     let isBroken = false;
     const over: typeof table = {
@@ -233,7 +233,7 @@ describe('a call with a slow connection', () => {
     expect(await run(lookup)).toMatchObject({ status: 200, headers: { 'Budget-Warning': expect.stringMatching('used="6.00"') } });
   });
 
-  test('is not made if the agent is blocked meanwhile', async () => {
+  test('a call with a slow connection is not made if the agent is blocked meanwhile', async () => {
     const { world, run } = await underSlow({});
     world.meanwhile = async () => {
       await blockAgent(gate.database.table, agent.agentId);

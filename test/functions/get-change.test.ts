@@ -45,7 +45,7 @@ const api = {
 
 const headSeq = async () => (await changeLog.head()).seq;
 
-test('shows what a change replaced and deleted, and undoes it as one change', async () => {
+test('GET /api/changes/{seq} shows what a change replaced and deleted, so that one change undoes it', async () => {
   const { service, uid, intent } = await registry.createIntent();
   const other = intentOf('test.example:other:v1');
   const added = intentOf('test.example:added:v1');
@@ -83,7 +83,7 @@ test('shows what a change replaced and deleted, and undoes it as one change', as
   expect(await headSeq()).toBe(seq + 1);
 });
 
-test('undoes a change of a service, unless it has changed since', async () => {
+test('a change of a service is undone, unless the service has changed since', async () => {
   const service = await registry.createService({ description: 'Before' });
   const id = service.service_id;
   await services.replace(id, { ...serviceNamed(service.service_name), description: 'After' }, () => true);
@@ -109,14 +109,14 @@ test.each<[string, () => Promise<unknown>, string]>([
     },
     'The change gave the service its namespace, which never changes.',
   ],
-])('does not undo %s', async (_, change, obstacle) => {
+])('GET /api/changes/{seq} does not undo %s', async (_, change, obstacle) => {
   await change();
   const details = await readChange(api, await headSeq());
   expect(findObstacle(details)).toContain(obstacle);
   await expect(undoChange(api, details)).rejects.toThrow(obstacle);
 });
 
-test('does not keep versions that are too large, and says so', async () => {
+test('a change does not keep versions that are too large, and says so', async () => {
   const { service_id } = await registry.createService();
   const huge = Array.from({ length: 30 }, (_, at) =>
     intentOf(`test.example:huge-${at}:v1`, { description: randomBytes(12_000).toString('base64') }),
@@ -135,7 +135,7 @@ test('does not keep versions that are too large, and says so', async () => {
   await expect(undoChange(api, details)).rejects.toThrow('The earlier versions are not kept: they were too large, or have expired.');
 });
 
-test.each(['0', 'x', '999999'])('finds no change %j', async (seq) => {
+test.each(['0', 'x', '999999'])('GET /api/changes/{seq} finds no change %j', async (seq) => {
   expect(refusalOf(await read(seq))).toEqual({
     status: 404,
     code: 'NOT_FOUND',

@@ -36,7 +36,7 @@ const details = {
   digest: digestIntent(found.intent),
 };
 
-test('shows what an agent needs to know', async () => {
+test('GET /api/intents/{intent_uid} shows what an agent needs to know', async () => {
   const { status, headers, body } = await get(uid);
   expect({ status, body }).toEqual({ status: 200, body: details });
   intentDetails.parse(body);
@@ -44,7 +44,7 @@ test('shows what an agent needs to know', async () => {
   expect(await get(uid, { view: 'details' })).toEqual({ status, headers, body });
 });
 
-test('shows what the policy says about the intent, under another entity tag, which If-Match accepts too', async () => {
+test('GET /api/intents/{intent_uid} shows what the policy says about the intent, under an entity tag that If-Match accepts', async () => {
   const template = {
     ...loadPolicyTemplate(),
     permission: [
@@ -96,13 +96,13 @@ test('view=full shows everything that was registered', async () => {
   expect(headers).toMatchObject({ ETag: tagOf('full'), 'Cache-Control': 'no-cache' });
 });
 
-test('answers 304 if a copy of the same view is still current', async () => {
+test('GET /api/intents/{intent_uid} answers 304 if a copy of the same view is still current', async () => {
   const held = { 'If-None-Match': tagOf('details') };
   expect(await get(uid, {}, held)).toMatchObject({ status: 304, body: undefined });
   expect((await get(uid, { view: 'full' }, held)).status).toBe(200);
 });
 
-test('refuses an intent that does not exist, or no longer does', async () => {
+test('GET /api/intents/{intent_uid} refuses an intent that does not exist, or no longer does', async () => {
   expect(refusalOf(await get('test.example:nothing:v1'))).toEqual(refusals.noSuchIntent);
   const { uid, service } = await registry.createIntent();
   await registry.services.remove(service.service_id, () => true);
@@ -115,6 +115,6 @@ test.each<[string, Record<string, string | string[]>, [path: string, problem: st
   ['no-uid', {}, ['/intent_uid', form]],
   [`a:${'b'.repeat(200)}:v1`, {}, ['/intent_uid', 'must have at most 200 characters']],
   [uid, { view: 'brief' }, ['/view', 'must be one of "full", "details"']],
-])('refuses %j with %j', async (intentUid, query, issue) => {
+])('GET /api/intents/{intent_uid} refuses %j with %j', async (intentUid, query, issue) => {
   expect(refusalOf(await get(intentUid, query))).toEqual(refusals.invalid(issue));
 });

@@ -13,7 +13,7 @@ const { verifyAdmin } = admins;
 const get = (service_id: string, headers: Headers = {}) =>
   invoke(createAction({ ...registry, verifyAdmin }), 'GET /api/services/{service_id}', { path: { service_id }, headers });
 
-test('shows what was registered, and no other part of the record', async () => {
+test('GET /api/services/{service_id} shows what was registered, and no other part of the record', async () => {
   const addresses = { policy_url: 'https://world.example/policy', service_privacy_policy_url: 'https://world.example/privacy' };
   const { service_id, service_name, rev } = await registry.createService(addresses);
   const { status, headers, body } = await get(service_id);
@@ -25,7 +25,7 @@ test('shows what was registered, and no other part of the record', async () => {
   expect(headers).toMatchObject({ ETag: `"${rev}"`, 'Cache-Control': 'no-cache' });
 });
 
-test('answers 304 until the service changes', async () => {
+test('GET /api/services/{service_id} answers 304 until the service changes', async () => {
   const { service_id, service_name, rev } = await registry.createService();
   const held = { 'If-None-Match': `"${rev}"` };
   expect(await get(service_id, held)).toMatchObject({ status: 304, body: undefined, headers: { ETag: `"${rev}"` } });
@@ -50,7 +50,7 @@ test.each([
   ['an admin of payments', 'pay', false],
   ['an admin', undefined, true],
   ['an admin of pay', undefined, false],
-] as const)('to %s, of a service of the namespace %s, shows what is known of the credential: %s', async (holder, namespace, isShown) => {
+] as const)('GET by %s in the namespace %s shows what is known of the credential: %s', async (holder, namespace, isShown) => {
   const { service_id } = await registry.createService({ ...(namespace && { namespace }) });
   const known = { headers: ['X-Api-Key'], query: [], origins: ['https://internal.example'], set_at: 0, set_by: 'bea' };
   await registry.services.setCredential(service_id, { ...known, version: 'version' }, () => true);

@@ -29,7 +29,7 @@ describe('adopted resources', () => {
       { ...data, ...key },
     ],
     [undefined, undefined],
-  ])('%j may become %j', (then, now) => {
+  ])('adopted resources %j may become %j', (then, now) => {
     expect(findObjection(adopting(then, now))).toBeUndefined();
   });
 
@@ -44,7 +44,7 @@ describe('adopted resources', () => {
     [key, undefined, exchanged],
     [undefined, key, exchanged],
     [key, { signingKeys: { first: 'arn-2' } }, exchanged],
-  ])('%j may not become %j', (then, now, objection) => {
+  ])('adopted resources %j may not become %j', (then, now, objection) => {
     expect(findObjection(adopting(then, now))).toContain(objection);
   });
 
@@ -52,12 +52,12 @@ describe('adopted resources', () => {
     [['2027'], ['2027', 'first'], 'a key that was removed too early comes back by its ARN'],
     [['2027', 'first'], ['2027'], 'and is removed again'],
     [['2027', 'first'], ['first', '2027'], 'or signs again'],
-  ])('from %j to %j goes ahead: %s', (standing, wanted) => {
+  ])('adopted resources from %j to %j go ahead: %s', (standing, wanted) => {
     const adopted = (names: string[]) => (names.includes('first') ? { signingKeys: { first: 'arn-1' } } : undefined);
     expect(findObjection(update(standing, wanted, false, adopted(standing), adopted(wanted)))).toBeUndefined();
   });
 
-  test('may be exchanged for another key with voidPats, but never be given up', () => {
+  test('an adopted key may be exchanged for another with voidPats, but never be given up', () => {
     expect(findObjection(adopting(undefined, key, true))).toBeUndefined();
     expect(findObjection(adopting(data, undefined, true))).toContain('the change would abandon it');
   });
@@ -71,7 +71,7 @@ describe('a change of the signing keys', () => {
       ['2027', 'first'],
     ],
     [['2027', 'first'], ['2027']],
-  ])('from %j to %j goes ahead', (standing, wanted) => {
+  ])('a change of the signing keys from %j to %j goes ahead', (standing, wanted) => {
     expect(findObjection(update(standing, wanted))).toBeUndefined();
   });
 
@@ -84,7 +84,7 @@ describe('a change of the signing keys', () => {
       ['2027', 'first'],
       'signingKeys: "2027" would sign PATs before it is published. Deploy ["first","2027"] first, then move it to the front.',
     ],
-  ])('from %j to %j is refused, with the step to take first', (standing, wanted, objection) => {
+  ])('a change of the signing keys from %j to %j is refused, with the step to take first', (standing, wanted, objection) => {
     expect(findObjection(update(standing, wanted))).toBe(`${objection} ${onPurpose}`);
     expect(findObjection(update(standing, wanted, true))).toBeUndefined();
   });
@@ -159,14 +159,14 @@ describe('the creation of a stack', () => {
       limits(10),
       { Status: 'SUCCESS' },
     ],
-  ])('%j in an account with %j', async ({ reserved, ...event }, state, told) => {
+  ])('the guard answers %j in an account with %j', async ({ reserved, ...event }, state, told) => {
     answers = state;
     process.env.RESERVED_CONCURRENCY = String(reserved);
     expect(await answerTo(event)).toEqual({ ...told, ...ids, PhysicalResourceId: anyId });
   });
 });
 
-describe('every deployment that goes ahead can be rolled back', () => {
+describe('rollbacks', () => {
   type Keys = { names: string[]; voidPats?: true; adopt?: Record<string, string> };
   const propertiesOf = ({ names, voidPats, adopt }: Keys) => ({
     SigningKeys: names,
@@ -192,7 +192,7 @@ describe('every deployment that goes ahead can be rolled back', () => {
     states.flatMap((now) => [now, { ...now, voidPats: true as const }].map((to) => [then, to] as const)),
   );
 
-  test.each(transitions)('%j to %j, and back', async (then, now) => {
+  test.each(transitions)('a deployment from %j to %j that goes ahead can be rolled back', async (then, now) => {
     const { PhysicalResourceId: before } = await answerTo({ RequestType: 'Create', ResourceProperties: propertiesOf(then) });
     const forward = await answerTo(change(then, now, before));
     if (now.voidPats) expect(forward.Status).toBe('SUCCESS');
@@ -202,7 +202,7 @@ describe('every deployment that goes ahead can be rolled back', () => {
     expect(await answerTo(change(now, then, standing))).toMatchObject({ Status: 'SUCCESS' });
   });
 
-  test('but a deployment after voidPats must not lose the new key by mistake', async () => {
+  test('a deployment after voidPats must not lose the new key by mistake', async () => {
     const [first, voided, other]: Keys[] = [{ names: ['a'] }, { names: ['b'], voidPats: true }, { names: ['c'] }];
     const created = await answerTo({ RequestType: 'Create', ResourceProperties: propertiesOf(first as Keys) });
     const { PhysicalResourceId } = await answerTo(change(first as Keys, voided as Keys, created.PhysicalResourceId));

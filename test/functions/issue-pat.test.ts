@@ -91,7 +91,7 @@ describe('GET /api/policy', () => {
   const ask = (query: Record<string, string> = {}, headers = {}) =>
     invoke(createGetPolicy({ findPolicy, findVersion: async () => undefined }), 'GET /api/policy', { query, headers });
 
-  test('returns the text that agents sign, with its digest as entity tag', async () => {
+  test('GET /api/policy returns the text that agents sign, with its digest as entity tag', async () => {
     expect(await ask()).toEqual({
       status: 200,
       body: current.policy,
@@ -100,7 +100,7 @@ describe('GET /api/policy', () => {
     expect((await ask({}, { 'If-None-Match': `"${current.digest}"` })).status).toBe(304);
   });
 
-  test('view=words returns plain sentences, and names the policy', async () => {
+  test('GET /api/policy?view=words returns plain sentences, and names the policy', async () => {
     const answer = await ask({ view: 'words' });
     expect(answer).toEqual({
       status: 200,
@@ -126,7 +126,7 @@ describe('POST /api/pat/issue', () => {
     details: { reason: 'not_current_policy', policy: current.reference },
   };
 
-  test('issues a PAT with all claims', async () => {
+  test('POST /api/pat/issue issues a PAT with all claims', async () => {
     const agent = await makeAgent();
     const before = Math.floor(Date.now() / 1000);
     const request = await requestOf(agent, { agent_id: 'Ágent #1' });
@@ -155,17 +155,17 @@ describe('POST /api/pat/issue', () => {
     expect((await readClaims(await issue(request))).jti).not.toBe(claims.jti);
   });
 
-  test('refuses agent_directory if the gate verifies no domains', async () => {
+  test('POST /api/pat/issue refuses agent_directory if the gate verifies no domains', async () => {
     const answer = await issue(await requestOf(await makeAgent(), { agent_directory: 'https://bot.example' }));
     const problem = 'must be left out: this gate does not verify the domains of agents';
     expect(refusalOf(answer)).toMatchObject({ status: 400, details: { issues: [{ path: '/agent_directory', problem }] } });
   });
 
-  test('takes null for agent_directory, which leaves it out', async () => {
+  test('POST /api/pat/issue takes null for agent_directory, which leaves it out', async () => {
     expect((await issue(await requestOf(await makeAgent(), { agent_directory: null }))).status).toBe(200);
   });
 
-  test('grants what the policy permits, adds billing if configured, and uses the configured protocol name', async () => {
+  test('POST /api/pat/issue grants what the policy permits, adds billing if configured, and uses the configured protocol name', async () => {
     const paid: Policy = {
       ...template,
       permission: [
@@ -183,7 +183,7 @@ describe('POST /api/pat/issue', () => {
     expect(claims.lmt).toBeUndefined();
   });
 
-  describe('refuses, and writes nothing:', () => {
+  describe('refused requests', () => {
     const doesNotHold = invalid(
       'The signature does not verify with agent_public_key. Sign the bytes that GET /api/policy sends, unchanged, or send a JWS whose payload is that policy.',
     );
@@ -222,7 +222,7 @@ describe('POST /api/pat/issue', () => {
         async (agent) => requestOf(agent, { signed_policy: await signJws(agent, current.text.replace(':60,', ':61,')) }),
         rejected,
       ],
-    ])('%s', async (_, make, expected) => {
+    ])('POST /api/pat/issue writes nothing if it refuses %s', async (_, make, expected) => {
       const agent = await makeAgent();
       const request = await make(agent);
       const answer = await issue(request);
@@ -242,7 +242,7 @@ describe('POST /api/pat/issue', () => {
       prohibition: [],
     });
 
-    test('is rejected with the changes since, if PATs were issued under it', async () => {
+    test('an earlier policy is rejected with the changes since, if PATs were issued under it', async () => {
       const agent = await makeAgent();
       const signed_policy = await signJws(agent, tighter(address).text);
       expect((await openGate({ findPolicy: tighter })(await requestOf(agent, { signed_policy }))).status).toBe(200);
@@ -255,7 +255,7 @@ describe('POST /api/pat/issue', () => {
       expectRefusal(answer, { ...rejected, details: { ...rejected.details, changes } });
     });
 
-    test('its PATs are refused with the changes since', async () => {
+    test('PATs of an earlier policy are refused with the changes since', async () => {
       const refuse = openPolicyRefusals(openPolicyArchive(store.table)).refuseOldPolicy;
       expect(await refuse(tighter(address).reference, current)).toMatchObject({
         code: 'FORBIDDEN',
@@ -278,7 +278,7 @@ describe('POST /api/pat/issue', () => {
     const onceBy = async (agent: TestAgent) =>
       requestOf(agent, { signed_policy: await signJws(agent, current.text, { jti: 'once', exp: inAnHour() }) });
 
-    test('is valid for one PAT, and not consumed by an invalid signature', async () => {
+    test('a jti is valid for one PAT, and not consumed by an invalid signature', async () => {
       const agent = await makeAgent();
       const request = await onceBy(agent);
       const forged = request.signed_policy.replace(
@@ -295,7 +295,7 @@ describe('POST /api/pat/issue', () => {
     test.each([
       ['whole seconds', 0, address],
       ['fractions of a second, and aud in a list', 0.25, [address]],
-    ])('may be required together with iat, exp and aud, which have %s', async (_, fraction, aud) => {
+    ])('a jti may be required together with iat, exp and aud, which have %s', async (_, fraction, aud) => {
       const agent = await makeAgent();
       const ask = openGate({ isFreshRequired: true });
       const missing = 'The signed policy must be a JWS with the claims iat, exp, aud and jti in its header or payload. Sign it again.';
@@ -307,7 +307,7 @@ describe('POST /api/pat/issue', () => {
   });
 
   describe('an agent_id', () => {
-    test('belongs to the key that presents it first, in any Unicode normal form', async () => {
+    test('an agent_id belongs to the key that presents it first, in any Unicode normal form', async () => {
       const [first, second] = [await makeAgent(), await makeAgent('Ed25519')];
       expect((await issue(await requestOf(first, { agent_id: 'caf\u00e9' }))).status).toBe(200);
       expectRefusal(await issue(await requestOf(second, { agent_id: 'caf\u00e9' })), refusals.boundAgentId);
@@ -316,7 +316,7 @@ describe('POST /api/pat/issue', () => {
       expect(kms.operations).toEqual(['Sign', 'Sign']);
     });
 
-    test('may contain the delimiters of table keys', async () => {
+    test('an agent_id may contain the delimiters of table keys', async () => {
       const [first, second] = [await makeAgent(), await makeAgent()];
       for (const [agent, agent_id] of [
         [first, 'x'],
@@ -329,7 +329,7 @@ describe('POST /api/pat/issue', () => {
     });
   });
 
-  test('limits requests by key for all agent_ids, and binds no id beyond the limit', async () => {
+  test('POST /api/pat/issue limits requests by key for all agent_ids, and binds no id beyond the limit', async () => {
     const agent = await makeAgent();
     const ask = openGate({ issueLimitPerHour: 2 });
     expect((await ask(await requestOf(agent))).status).toBe(200);

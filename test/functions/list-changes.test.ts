@@ -19,7 +19,7 @@ const by = { actor: { subject: 'one', user_name: 'bob' }, requestId: 'request-2'
 const service = await registry.services.as(by).create({ ...serviceNamed('First'), namespace: 'pay.example' });
 await registry.createIntent();
 
-test('shows who changed what, newest first, with a link to the next page', async () => {
+test('GET /api/changes shows who changed what, newest first, with a link to the next page', async () => {
   const { status, headers, body } = await list({ page_size: '2' });
   expect({ status, changes: body.entries.map((entry: LogEntry) => entry.changes.map(({ kind, action }) => [kind, action])) }).toEqual({
     status: 200,
@@ -51,11 +51,11 @@ test.each<[Record<string, string>, number]>([
   [{ actor: 'bo' }, 0],
   [{ since: '2020-01-01T00:00:00Z' }, 3],
   [{ since: '2199-01-01T00:00:00+02:00' }, 0],
-])('filters by %j', async (query, count) => {
+])('GET /api/changes filters by %j', async (query, count) => {
   expect((await list(query)).body.entries).toHaveLength(count);
 });
 
-test('names every invalid parameter', async () => {
+test('GET /api/changes names every invalid parameter', async () => {
   expect(refusalOf(await list({ since: 'yesterday', kind: 'name', page_size: '0', before: 'x' }))).toEqual(
     refusals.invalid(
       ['/since', 'must be a date and time as in 2027-03-01T09:30:00Z'],

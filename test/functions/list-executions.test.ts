@@ -54,6 +54,6 @@ test.each([
   [{ from: 'yesterday' }, 'from', 'must be a date and time in UTC, such as 2026-02-28T12:00:00Z'],
   [{ from, after: '2026-03-01T00:00#9#x' }, 'after', 'must be that of a next link'],
   [{ from, page_size: '0' }, 'page_size', 'must be a whole number from 1 to 1000'],
-])('%j is refused', async (query, name, problem) => {
+])('the query %j is refused', async (query, name, problem) => {
   expect(refusalOf(await read(query))).toEqual(refusals.invalid([`/${name}`, problem]));
 });

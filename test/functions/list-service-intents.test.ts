@@ -28,7 +28,7 @@ const rows = uids.map((uid) => ({
 }));
 const address = `https://api.example/test/api/services/${serviceId}/intents`;
 
-test('lists the intents of the service in the order of their uids', async () => {
+test('GET /api/services/{service_id}/intents lists the intents of the service in the order of their uids', async () => {
   await registry.createIntent();
   const { status, headers, body } = await list(serviceId);
   expect({ status, body }).toEqual({
@@ -46,7 +46,7 @@ test.each<[query: Record<string, string>, expected: object[], current: number, l
   [{ page: '2', page_size: '2' }, rows.slice(2), 2, `<${address}?page=1&page_size=2>; rel="prev"`],
   [{ page: '2', page_size: '2', after: 'a.example:one:v1' }, rows.slice(1), 2, `<${address}?page=1&page_size=2>; rel="prev"`],
   [{ page: '9', page_size: '2' }, [], 9, `<${address}?page=2&page_size=2>; rel="prev"`],
-])('returns the page of %j with links to its neighbours', async (query, expected, current, link) => {
+])('GET /api/services/{service_id}/intents returns the page of %j with links to its neighbours', async (query, expected, current, link) => {
   const { status, headers, body } = await list(serviceId, query);
   expect({ status, body }).toEqual({
     status: 200,
@@ -55,7 +55,7 @@ test.each<[query: Record<string, string>, expected: object[], current: number, l
   expect(headers.Link).toBe(link);
 });
 
-test('marks deprecated intents, and drafts for admins', async () => {
+test('GET /api/services/{service_id}/intents marks deprecated intents, and drafts for admins', async () => {
   const { service_id } = await registry.createService();
   const made = { one: {}, two: { deprecated: true }, three: { draft: true }, four: { draft: true, deprecated: true } };
   for (const [slug, input] of Object.entries(made)) await registry.intents.create(service_id, intentOf(`marks.example:${slug}:v1`, input));
@@ -73,7 +73,7 @@ test('marks deprecated intents, and drafts for admins', async () => {
   expect(await marksOf()).toEqual({ one: {}, two: {} });
 });
 
-describe('with view=full', () => {
+describe('view=full', () => {
   const getFull = (intent_uid: string, headers: Headers = {}) =>
     invoke(createGet({ ...registry, verifyAdmin }), 'GET /api/intents/{intent_uid}', {
       path: { intent_uid },
@@ -89,7 +89,7 @@ describe('with view=full', () => {
   }
   const uidsOf = (pages: readonly Answer[]) => pages.map(({ body }) => body.intents.map(({ intent_uid }: FullIntent) => intent_uid));
 
-  test('returns the same records and entity tags as GET of each intent', async () => {
+  test('view=full returns the same records and entity tags as GET of each intent', async () => {
     const { status, headers, body } = await list(serviceId, { view: 'full' });
     const single = await Promise.all(uids.map((uid) => getFull(uid)));
     expect({ status, body }).toEqual({
@@ -106,7 +106,7 @@ describe('with view=full', () => {
     expect((await list(serviceId, { view: 'full' }, { 'If-None-Match': String(headers.ETag) })).status).toBe(304);
   });
 
-  test('leads through all pages by links', async () => {
+  test('view=full leads through all pages by links', async () => {
     const pages = await listAll(serviceId, { page_size: '2' });
     expect(uidsOf(pages)).toEqual([uids.slice(0, 2), uids.slice(2)]);
     expect(pages.map(({ headers }) => headers.Link)).toEqual([
@@ -137,7 +137,7 @@ describe('with view=full', () => {
     expect(pages.length === 1).toBe(title === 'of 2 KB each' || title.includes('only one'));
   });
 
-  test('hides drafts from all but the admins of the service', async () => {
+  test('view=full hides drafts from all but the admins of the service', async () => {
     const { service_id } = await registry.createService({ namespace: 'hidden.example' });
     const made = ['a', 'b', 'c', 'd'].map((slug) => `hidden.example:${slug}:v1`);
     for (const [at, uid] of made.entries()) await registry.intents.create(service_id, intentOf(uid, { draft: at % 2 === 0 }));
@@ -162,7 +162,7 @@ describe('with view=full', () => {
         await registry.intents.create(serviceId, intentOf(uid));
       },
     ],
-  ])('omits an intent that was %s after it was listed', async (title, change) => {
+  ])('view=full omits an intent that was %s after it was listed', async (title, change) => {
     const { service_id } = await registry.createService();
     const slug = title.replaceAll(' ', '-');
     const [first, second, third] = ['a', 'b', 'c'].map((part) => `raced.example:${slug}-${part}:v1`) as [string, string, string];
@@ -182,7 +182,7 @@ describe('with view=full', () => {
     await registry.intents.remove(second, () => true);
   });
 
-  test('says that the service is paused, and is empty without intents', async () => {
+  test('view=full says that the service is paused, and is empty without intents', async () => {
     const { service_id } = await registry.createService({ paused: true });
     expect((await list(service_id, { view: 'full' })).body).toEqual({ intents: [], etags: {}, total_results: 0 });
     const uid = 'paused.example:one:v1';
@@ -200,7 +200,7 @@ function parametersOf(count: number, text: string) {
   }));
 }
 
-test('refuses a service that does not exist', async () => {
+test('GET /api/services/{service_id}/intents refuses a service that does not exist', async () => {
   expect(refusalOf(await list('none'))).toEqual(refusals.noSuchService);
   expect(refusalOf(await list('none', { view: 'full' }))).toEqual(refusals.noSuchService);
 });
@@ -211,6 +211,6 @@ test.each<[query: Record<string, string | string[]>, issue: [path: string, probl
   [{ view: 'brief' }, ['/view', 'must be one of "full"']],
   [{ view: 'full', page_size: '101' }, ['/page_size', 'must be a whole number from 1 to 100']],
   [{ view: 'full', page: '2' }, ['/page', 'must be left out with view=full: the Link header (rel="next") leads to the next page']],
-])('refuses %j', async (query, issue) => {
+])('GET /api/services/{service_id}/intents refuses %j', async (query, issue) => {
   expect(refusalOf(await list(serviceId, query))).toEqual(refusals.invalid(issue));
 });

@@ -23,7 +23,7 @@ for (const slug of ['one', 'two', 'three']) await intents.create(ids.get('Bank')
 
 const shown = (name: string, count = 0) => ({ service_id: ids.get(name), ...inputOf(name), intents: count });
 
-test('lists services in the order of their names, with the number of their intents', async () => {
+test('GET /api/services lists services in the order of their names, with the number of their intents', async () => {
   const { status, headers, body } = await list();
   expect({ status, body }).toEqual({
     status: 200,
@@ -33,7 +33,7 @@ test('lists services in the order of their names, with the number of their inten
   expect(headers).not.toHaveProperty('Link');
 });
 
-test('shows limits, and to admins that there is no credential', async () => {
+test('GET /api/services shows limits, and to admins that there is no credential', async () => {
   const limited = await services.create({ ...inputOf('Limited'), limit: { rate: 5, period: 60 } });
   const row = { service_id: limited.service_id, ...inputOf('Limited'), intents: 0, limit: { rate: 5, period: 60 } };
   const find = ({ body }: Awaited<ReturnType<typeof list>>) => body.services.find((one: object) => Object.values(one).includes('Limited'));
@@ -48,7 +48,7 @@ test('shows limits, and to admins that there is no credential', async () => {
   await services.remove(limited.service_id, () => true);
 });
 
-test('links from page to page', async () => {
+test('GET /api/services links from page to page', async () => {
   const seen: string[] = [];
   let query: Record<string, string> | undefined = { page_size: '2' };
   for (let pages = 0; query && pages < 10; pages++) {
@@ -65,7 +65,7 @@ test.each([
   ['zurich', ['Zürich weather']],
   ['acmes', []],
   ['-', []],
-])('finds %s as a search by service_name does', async (name, expected) => {
+])('GET /api/services finds %s as a search by service_name does', async (name, expected) => {
   const { body } = await list({ name });
   expect(body.services.map(({ service_name }: { service_name: string }) => service_name)).toEqual(expected);
 });
@@ -77,7 +77,7 @@ const spelt: [name: string, ...others: string[]][] = [
   ['★', '★ '],
 ];
 
-test.each(spelt)('finds %s by any spelling of its name', async (...spellings) => {
+test.each(spelt)('GET /api/services finds %s by any spelling of its name', async (...spellings) => {
   const { service_id } = await services.create(inputOf(spellings[0]));
   for (const name of spellings) {
     const { body } = await list({ name });
@@ -86,7 +86,7 @@ test.each(spelt)('finds %s by any spelling of its name', async (...spellings) =>
   await services.remove(service_id, () => true);
 });
 
-test('reads no more than its page', async () => {
+test('GET /api/services reads no more than its page', async () => {
   for (let index = 0; index < 100; index++) await services.create(inputOf(`Many ${String(index).padStart(3, '0')}`));
   readUnits.length = 0;
   const { body } = await list({ page_size: '10' });
@@ -98,7 +98,7 @@ test.each([
   [{ page: '0' }, '/page', 'must be a whole number from 1 to 1000000000'],
   [{ page: '1000', page_size: '100' }, '/page', 'must begin within 5000 entries of either end of the list, or come with after'],
   [{ after: 'x'.repeat(1_025) }, '/after', 'must have at most 1024 bytes'],
-])('refuses %j', async (query, path, problem) => {
+])('GET /api/services refuses %j', async (query, path, problem) => {
   const answer = await list(query);
   expect(refusalOf(answer)).toMatchObject({ status: 400, code: 'INVALID_PARAMETER', details: { issues: [{ path, problem }] } });
 });

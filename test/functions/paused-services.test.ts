@@ -50,7 +50,7 @@ const paused = { status: 503, code: 'SERVICE_UNAVAILABLE', message, details: { r
 
 describe('the intents of a paused service', () => {
   test.each([{}, { 'Idempotency-Key': 'one' }])(
-    'are refused from the next execution on, uncounted and without a write: %j',
+    'the intents of a paused service are refused from the next execution on, uncounted and without a write: %j',
     async (headers) => {
       const steps = gate.openExecute();
       expect((await run(steps)).headers.RateLimit).toMatch(/^"service:\w+";r=59.*"execute";r=59/);
@@ -73,7 +73,7 @@ describe('the intents of a paused service', () => {
     },
   );
 
-  test('are logged without raising an alarm', async () => {
+  test('the intents of a paused service are logged without raising an alarm', async () => {
     await pause();
     const written = captureLog();
     await run();
@@ -85,7 +85,7 @@ describe('the intents of a paused service', () => {
     expect(lines[0]).not.toHaveProperty('upstream_host');
   });
 
-  test('still repeat earlier answers', async () => {
+  test('the intents of a paused service still repeat earlier answers', async () => {
     const headers = { 'Idempotency-Key': 'before' };
     expect((await run(undefined, headers)).status).toBe(200);
     await pause();
@@ -98,14 +98,14 @@ describe('the intents of a paused service', () => {
     expect(upstream.seen).toHaveLength(1);
   });
 
-  test('are refused to callers without permission for that reason instead', async () => {
+  test('the intents of a paused service are refused to callers without permission for that reason instead', async () => {
     await pause();
     const refused = await execute(gate.openExecute(), 'x.y.z', uid, { code: 'FR' });
     expect(refusalOf(refused)).toMatchObject({ status: 401, code: 'UNAUTHORIZED' });
     expect(refusalOf(await execute(gate.openExecute(), pat, uid, {}))).toMatchObject({ status: 400, code: 'INVALID_PARAMETER' });
   });
 
-  test('are not called if they are paused while connecting', async () => {
+  test('the intents of a paused service are not called if they are paused while connecting', async () => {
     const headers = { 'Idempotency-Key': 'slow' };
     const connect = async () => {
       await pause();
@@ -117,7 +117,7 @@ describe('the intents of a paused service', () => {
     expect((await run(undefined, headers)).status).toBe(200);
   });
 
-  test('can be found and read, marked as paused', async () => {
+  test('the intents of a paused service can be found and read, marked as paused', async () => {
     const show = (view: string) =>
       invoke(createGetIntent({ intents: gate.intents, findPolicy: openPolicy(loadPolicyTemplate()) }), 'GET /api/intents/{intent_uid}', {
         path: { intent_uid: uid },

@@ -32,7 +32,7 @@ async function run(intent_uid: string, key?: string, token = pat) {
 }
 
 describe('an intent whose service requires a key', () => {
-  test('refuses a call without one before it is sent', async () => {
+  test('an intent whose service requires a key refuses a call without one before it is sent', async () => {
     const message =
       'The service of this intent requires a key, so the call was not sent. Send it with the header idempotency-key, and repeat it only with the same key.';
     const issues = [{ path: '', problem: 'the header Idempotency-Key is required' }];
@@ -41,14 +41,14 @@ describe('an intent whose service requires a key', () => {
     expect(body.error).toMatchObject({ code: 'INVALID_PARAMETER', message, details: { issues } });
   });
 
-  test('sends the digest of a key', async () => {
+  test('an intent whose service requires a key sends the digest of a key', async () => {
     const { status, keys } = await run(await register('digest', { required: true }), 'one');
     expect([status, keys]).toEqual([200, [expect.stringMatching(/^[\w-]{43}$/)]]);
   });
 });
 
 describe('a service that takes only UUIDs as keys', () => {
-  test.each(['a', 'k'.repeat(255), '123e4567-e89b-42d3-a456-426614174000'])('gets one of version 8 for the key %s', async (key) => {
+  test.each(['a', 'k'.repeat(255), '123e4567-e89b-42d3-a456-426614174000'])('the key %s becomes a UUID of version 8', async (key) => {
     const uid = await register(`uuid-${key.length}`, { format: 'uuid' });
     const { status, keys } = await run(uid, key);
     expect([status, keys]).toEqual([200, [expect.stringMatching(uuid)]]);
@@ -56,14 +56,14 @@ describe('a service that takes only UUIDs as keys', () => {
     expect(keys[0]?.slice(0, 8)).not.toBe(createHash('sha256').update(key).digest('hex').slice(0, 8));
   });
 
-  test('gets another one for another key or agent', async () => {
+  test('a service that takes only UUIDs gets another one for another key or agent', async () => {
     const [uid, other] = [await register('same', { format: 'uuid' }), await register('other', { format: 'uuid' })];
     const [first] = (await run(uid, 'one')).keys;
     expect((await run(other, 'two')).keys).not.toEqual([first]);
     expect((await run(other, 'one', otherPat)).keys).not.toEqual([first]);
   });
 
-  test('gets none if the agent sends none', async () => {
+  test('a service that takes only UUIDs gets none if the agent sends none', async () => {
     expect(await run(await register('none', { format: 'uuid' }))).toMatchObject({ status: 200, keys: [undefined] });
   });
 });

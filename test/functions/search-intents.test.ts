@@ -25,14 +25,14 @@ afterAll(async () => {
 const ask = (query: Record<string, string | string[]> = {}, at = engine): Promise<Answer> =>
   invoke(createAction({ engine: at, findPolicy }), `GET ${path}`, { query });
 
-describe('an answer', () => {
+describe('answers', () => {
   const page = [1, 2, 3].map((n) => intentOf(`answer.example:number-${n}:v1`, { tags: ['answer'], description: `Number ${n} of a few` }));
   beforeAll(async () => {
     const { service_id } = await services.create(serviceNamed('Answers'));
     for (const intent of page) await intents.create(service_id, intent);
   });
 
-  test('is a page of intents with links to its neighbours', async () => {
+  test('a search answers with a page of intents with links to its neighbours', async () => {
     const { status, headers, body } = await ask({ tags: 'answer', page: '2', page_size: '1' });
     expect(status).toBe(200);
     expect(body).toEqual({
@@ -48,7 +48,7 @@ describe('an answer', () => {
     });
   });
 
-  test('with a query links by page number, and explains matches on request', async () => {
+  test('a search with a query links by page number, and explains matches on request', async () => {
     const query = { query: 'numbers, please', page_size: '2' };
     const { headers, body } = await ask({ ...query, explain: 'true' });
     const address = 'https://api.example/test/api/intents/search?query=numbers%2C+please&page_size=2&explain=true&page=2';
@@ -63,7 +63,7 @@ describe('an answer', () => {
     ['text', 'use query'],
     ['tag', 'use tags'],
     ['name', 'use query, intent_name or service_name'],
-  ])('refuses ?%s=, which would find everything', async (name, advice) => {
+  ])('a search refuses ?%s=, which would find everything', async (name, advice) => {
     const refusal = refusals.invalid([`/${name}`, `is not a parameter of this endpoint: ${advice}`]);
     expect(refusalOf(await ask({ [name]: 'answer' }))).toEqual(refusal);
     expect((await ask({ [name]: '', other: 'x' })).status).toBe(200);
@@ -78,7 +78,7 @@ describe('an answer', () => {
     ['a repeated parameter', { query: ['a', 'b'] }, [{ path: '/query', problem: 'must be given once' }]],
     ['a question of more than 10 KB', { query: 'x'.repeat(10_241) }, [{ path: '/query', problem: 'must have at most 10240 characters' }]],
     ['explain=yes', { explain: 'yes' }, [{ path: '/explain', problem: 'must be one of "true", "false"' }]],
-  ])('refuses %s', async (_, query, issues) => {
+  ])('a search refuses %s', async (_, query, issues) => {
     expect(refusalOf(await ask(query))).toMatchObject({ status: 400, code: 'INVALID_PARAMETER', details: { issues } });
   });
 
@@ -87,17 +87,17 @@ describe('an answer', () => {
     ['an empty parameter', { page: '', query: '' }],
     ['an unknown parameter', { sort: 'up' }],
     ['50 tags, one of them twice', { tags: [...tags.slice(1), 't1', ''].join(',') }],
-  ])('takes %s', async (_, query) => {
+  ])('a search takes %s', async (_, query) => {
     expect((await ask(query)).status).toBe(200);
   });
 
-  test('ignores a query of white space', async () => {
+  test('a search ignores a query of white space', async () => {
     expect((await ask({ query: '  ' })).body).toEqual((await ask({})).body);
   });
 });
 
-describe('a request', () => {
-  test('with view=brief returns what a choice needs, and view=catalogue also service, method and tags', async () => {
+describe('views', () => {
+  test('a search with view=brief returns what a choice needs, and view=catalogue also service, method and tags', async () => {
     const { service_id } = await services.create(serviceNamed('Brief'));
     const parameter = (name: string, required: boolean) => ({ name, type: 'string' as const, required });
     await intents.create(
@@ -116,7 +116,7 @@ describe('a request', () => {
     ]);
   });
 
-  test('lists forbidden intents last', async () => {
+  test('a search lists forbidden intents last', async () => {
     const { service_id } = await services.create(serviceNamed('Forbidden'));
     await intents.create(service_id, intentOf('forbidden.example:a:v1', { intent_name: 'Unwrap parcels' }));
     await intents.create(service_id, intentOf('allowed.example:b:v1', { intent_name: 'Wrap', description: 'something around parcels' }));
@@ -137,7 +137,7 @@ describe('a request', () => {
   });
 });
 
-test('fails if the table cannot be reached, rather than answer from stale data', async () => {
+test('a search fails if the table cannot be reached, rather than answer from stale data', async () => {
   const broken = await startTable();
   const engine = openSqliteEngine(openRegistry(broken.table));
   expect((await ask({}, engine)).status).toBe(200);

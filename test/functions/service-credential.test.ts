@@ -155,7 +155,7 @@ describe('an execution', () => {
     upstream.seen.length = 0;
   });
 
-  test('reads a credential only if the service has one', async () => {
+  test('an execution reads a credential only if the service has one', async () => {
     expect(await run()).toMatchObject({ status: 200 });
     expect([asked(), upstream.seen[0]?.headers]).toEqual([0, expect.not.objectContaining({ 'x-api-key': expect.anything() })]);
     await call('PUT', input, id);
@@ -187,7 +187,7 @@ describe('an execution', () => {
     return { ...executed.lines()[0] };
   }
 
-  describe('of a service that echoes its credential', () => {
+  describe('a service that echoes its credential', () => {
     const values = {
       headers: { Authorization: `Basic ${btoa('acme-shop:s3cr3t/pass+word')}`, 'X-Api-Key': 'KEY-CANARY-1' },
       query: { api_key: 'QUERY&CANARY=1' },
@@ -217,26 +217,32 @@ describe('an execution', () => {
         ({ headers }) => JSON.stringify({ bad: headers['x-api-key'], to_come: 'KEY-CANARY-2' }),
         { error: { details: { upstream_body: { bad: '[credential]', to_come: '[credential]' } } } },
       ],
-    ])('removes it from %s that is passed on or stored, and logs that', async (_, status, type, write, expected) => {
-      const echo = await answering((request, response) => response.writeHead(status, { 'Content-Type': type }).end(write(request)));
-      const uid = `test.example:echo-${++count}:v1`;
-      await gate.intents.create(id, intentOf(uid, { endpoint: postTo(`https://api.world.example:${echo.port}/a`), output_parameters: [] }));
-      const pat = await obtainPat(gate, await newAgent());
-      const run = () => execute(gate.openExecute(), pat, uid, { code: 'FR' }, { 'Idempotency-Key': `echo-${count}` });
-      let first: Answer | undefined;
-      const line = await receiptOf(async () => (first = await run()));
-      expect(first?.body).toMatchObject(expected);
-      expect(JSON.stringify(first?.body)).not.toMatch(isLeaked);
-      expect(line).toMatchObject({ credential: 'sent', credential_echoed: true });
-      expect(JSON.stringify(line)).not.toMatch(isLeaked);
-      const replayed = await run();
-      expect(replayed.headers['Idempotent-Replayed']).toBe('true');
-      expect(JSON.stringify(replayed.body)).not.toMatch(isLeaked);
-      expect(echo.seen).toHaveLength(1);
-      await echo.stop();
-    });
+    ])(
+      'an echoed credential is removed from %s that is passed on or stored, and the removal is logged',
+      async (_, status, type, write, expected) => {
+        const echo = await answering((request, response) => response.writeHead(status, { 'Content-Type': type }).end(write(request)));
+        const uid = `test.example:echo-${++count}:v1`;
+        await gate.intents.create(
+          id,
+          intentOf(uid, { endpoint: postTo(`https://api.world.example:${echo.port}/a`), output_parameters: [] }),
+        );
+        const pat = await obtainPat(gate, await newAgent());
+        const run = () => execute(gate.openExecute(), pat, uid, { code: 'FR' }, { 'Idempotency-Key': `echo-${count}` });
+        let first: Answer | undefined;
+        const line = await receiptOf(async () => (first = await run()));
+        expect(first?.body).toMatchObject(expected);
+        expect(JSON.stringify(first?.body)).not.toMatch(isLeaked);
+        expect(line).toMatchObject({ credential: 'sent', credential_echoed: true });
+        expect(JSON.stringify(line)).not.toMatch(isLeaked);
+        const replayed = await run();
+        expect(replayed.headers['Idempotent-Replayed']).toBe('true');
+        expect(JSON.stringify(replayed.body)).not.toMatch(isLeaked);
+        expect(echo.seen).toHaveLength(1);
+        await echo.stop();
+      },
+    );
 
-    test('warns of values that are too short to be hidden', async () => {
+    test('an execution warns of values that are too short to be hidden', async () => {
       expect((await put()).body).not.toHaveProperty('warnings');
       const short = {
         headers: { 'X-A': '1234567', 'X-B': '12345678', Authorization: 'Bearer abc' },
@@ -255,7 +261,7 @@ describe('an execution', () => {
     });
   });
 
-  test('on another origin is sent without the credential, which is logged', async () => {
+  test('an execution on another origin is sent without the credential, which is logged', async () => {
     await call('PUT', { ...input, query: undefined }, id);
     const elsewhere = await startUpstream((_, response) => response.end('{"name":"France"}'), certificate);
     const url = `https://api.world.example:${elsewhere.port}/collect`;
@@ -272,7 +278,7 @@ describe('an execution', () => {
     await elsewhere.stop();
   });
 
-  test('may use http on this machine if the rules allow it', async () => {
+  test('an execution may use http on this machine if the rules allow it', async () => {
     const local = await startUpstream((_, response) => response.end('{"name":"France"}'));
     const origin = `http://127.0.0.1:${local.port}`;
     await services.replace(id, { ...ofUpstream(`Local ${count}`), service_url: `${origin}/v1` }, () => true);
@@ -282,7 +288,7 @@ describe('an execution', () => {
     await local.stop();
   });
 
-  test('sends query values percent-encoded, in place of equally named ones of the agent or the URL', async () => {
+  test('an execution sends query values percent-encoded, in place of equally named ones of the agent or the URL', async () => {
     await call('PUT', { query: { api_key: 'can&ary=ä?' }, headers: { 'X-Tenant': 'ours' } }, id);
     const names = [
       'api_key',
@@ -313,7 +319,7 @@ describe('an execution', () => {
     expect(upstream.seen[1]?.headers).not.toHaveProperty('x_tenant');
   });
 
-  test('carries the header fields of the service and of the inputs', async () => {
+  test('an execution carries the header fields of the service and of the inputs', async () => {
     await services.replace(
       id,
       { ...ofUpstream(`Fields ${count}`), headers: { 'Notion-Version': '2022-06-28', 'X-Both': 'service' } },
@@ -334,7 +340,7 @@ describe('an execution', () => {
     });
   });
 
-  test('never fails while values change, and sends no earlier value after the change was answered', async () => {
+  test('an execution never fails while values change, and sends no earlier value after the change was answered', async () => {
     const accepted = new Set(['first', 'second']);
     const strictUpstream = await startUpstream(({ headers }, response) => {
       const isAccepted = accepted.has(String(headers['x-api-key']));
@@ -370,7 +376,7 @@ describe('an execution', () => {
     await strictUpstream.stop();
   });
 
-  test('never fails while the upstream switches to known next values', async () => {
+  test('an execution never fails while the upstream switches to known next values', async () => {
     let value = 'first';
     const switching = await startUpstream(({ headers }, response) => {
       response.writeHead(headers['x-api-key'] === value ? 200 : 401).end('{"name":"France"}');
@@ -395,7 +401,7 @@ describe('an execution', () => {
     await switching.stop();
   });
 
-  test('uses the earlier values if a PUT is interrupted before or after it has stored its own, until it is repeated', async () => {
+  test('an execution uses the earlier values if a PUT is interrupted before or after it has stored its own, until it is repeated', async () => {
     await call('PUT', input, id);
     const cut = () => Promise.reject(new Error('cut short'));
     const later = { header_name: 'X-Api-Key', header_value: 'later' };
@@ -410,7 +416,7 @@ describe('an execution', () => {
     expect(upstream.seen.at(-1)?.headers['x-api-key']).toBe('later');
   });
 
-  test('is refused after a DELETE was interrupted, until it is repeated', async () => {
+  test('an execution is refused after a DELETE was interrupted, until it is repeated', async () => {
     await call('PUT', input, id);
     const fault = { remove: () => credentials.remove(id).then(() => Promise.reject(new Error('cut short'))) };
     expect(await call('DELETE', undefined, id, {}, { ...credentials, ...fault })).toMatchObject({ status: 500 });
@@ -426,7 +432,7 @@ describe('an execution', () => {
     expect(upstream.seen[0]?.headers['x-api-key']).toBeUndefined();
   });
 
-  test('is refused if the record names an origin that the secret does not', async () => {
+  test('an execution is refused if the record names an origin that the secret does not', async () => {
     const { version } = await credentials.add(id, makeCredential(input, ['https://home.example']));
     await services.setCredential(id, { headers: ['X-Api-Key'], query: [], origins: origins(), version, set_at: 1 }, () => true);
     expect(refusalOf(await run())).toMatchObject({ status: 503, details: { reason: 'no_credential', outcome: 'not_sent' } });
@@ -437,13 +443,13 @@ describe('an execution', () => {
   const putWhile = (happens: () => Promise<unknown>) =>
     call('PUT', input, id, {}, { ...credentials, add: async (...given) => happens().then(() => credentials.add(...given)) });
 
-  test('still has its credential after a concurrent PUT and DELETE', async () => {
+  test('an execution still has its credential after a concurrent PUT and DELETE', async () => {
     await call('PUT', input, id);
     expect(refusalOf(await putWhile(() => call('DELETE', undefined, id)))).toEqual(refusals.changed);
     expect(await run()).toMatchObject({ status: 200 });
   });
 
-  test('leaves no credential behind if its service is deleted meanwhile', async () => {
+  test('an execution leaves no credential behind if its service is deleted meanwhile', async () => {
     expect(refusalOf(await putWhile(() => services.remove(id, () => true)))).toEqual(refusals.noSuchService);
     await expectNoValues(id);
   });
@@ -453,7 +459,7 @@ test.each(['PUT', 'DELETE'] as const)('%s of a service that does not exist is 40
   expect(refusalOf(await call(method, input, '../x'))).toEqual(refusals.noSuchService);
 });
 
-describe('a credential is refused', () => {
+describe('refused credentials', () => {
   const name = 'must be the name of a header field, for example Authorization';
   const reserved = 'must not be a header field that calls already carry or that controls the connection or the call';
   const value = 'must be visible ASCII characters and spaces between them';
@@ -511,14 +517,14 @@ describe('a credential is refused', () => {
     [at('https://api.example.com:444'), '/origins/0', 'must use port 443 or 8443'],
     [at('https://10.0.0.1'), '/origins/0', domain],
     [at('https://api.example'), '/origins/0', 'must not lead back to this gate'],
-  ])('%j', async (body, at, problem) => {
+  ])('the credential %j is refused', async (body, at, problem) => {
     const refused = await call('PUT', body, serviceId, {}, credentials, strict);
     expect(refusalOf(refused)).toEqual(refusals.invalid([at, problem]));
     expect(JSON.stringify(refused.body)).not.toContain('canary');
     expect(await services.find(serviceId)).not.toHaveProperty('credential');
   });
 
-  test.each(['http://10.0.0.1', 'http://localhost.example.com'])('with the origin %s, even if loopback is allowed', async (origin) => {
+  test.each(['http://10.0.0.1', 'http://localhost.example.com'])('even with loopback, the origin %s is refused', async (origin) => {
     const loose = { ...strict, allowLoopback: true };
     expect(refusalOf(await call('PUT', at(origin), serviceId, {}, credentials, loose))).toEqual(refusals.invalid(['/origins/0', https]));
   });
@@ -527,20 +533,20 @@ describe('a credential is refused', () => {
     ['https://API.example.com:443', 'https://api.example.com'],
     ['https://api.example.com:8443', 'https://api.example.com:8443'],
     ['https://xn--bcher-kva.example', 'https://xn--bcher-kva.example'],
-  ])('but not with the origin %s', async (origin, kept) => {
+  ])('a credential with the origin %s is accepted', async (origin, kept) => {
     const id = await newService();
     const { body } = await call('PUT', { ...input, origins: [origin, kept] }, id, {}, credentials, strict);
     expect(body.origins).toEqual([kept]);
   });
 
-  test('without origins if the address of the service may not be called', async () => {
+  test('a credential without origins is refused if the address of the service may not be called', async () => {
     const service_url = 'https://api.example.com:444/v1';
     const { service_id } = await services.create({ ...serviceNamed(`Elsewhere ${++count}`), service_url });
     const problem = 'is required, because the service_url of this service cannot be called over https';
     expect(refusalOf(await call('PUT', input, service_id, {}, credentials, strict))).toEqual(refusals.invalid(['/origins', problem]));
   });
 
-  test("if it has one of the service's own header fields", async () => {
+  test("a credential is refused if it has one of the service's own header fields", async () => {
     const { service_id } = await services.create({ ...ofUpstream(`Own ${++count}`), headers: { x_api_key: 'shown' } });
     const problem = "must not contain one of the service's own headers; remove it there first";
     expect(refusalOf(await call('PUT', input, service_id))).toEqual(refusals.invalid(['/headers', problem]));

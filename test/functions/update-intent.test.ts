@@ -12,7 +12,7 @@ afterAll(() => registry.stop());
 const update = (intent_uid: string, body: unknown, headers: Headers = {}) =>
   invoke(byAdmin(createAction({ ...registry, egress })), 'PUT /api/intents/{intent_uid}', { path: { intent_uid }, headers, body });
 
-test('replaces the whole record, and removes members that the body leaves out', async () => {
+test('PUT /api/intents/{intent_uid} replaces the whole record, and removes members that the body leaves out', async () => {
   const { uid, service, intent } = await registry.createIntent({ tags: ['geo'], category: 'facts', deprecated: true });
   const input = intentOf(uid, { intent_name: 'Look up country', tags: ['countries'] });
   const { status, headers, body } = await update(uid, input);
@@ -36,19 +36,19 @@ testIfMatch(200, async () => {
   };
 });
 
-test('refuses an intent that does not exist', async () => {
+test('PUT /api/intents/{intent_uid} refuses an intent that does not exist', async () => {
   const [uid = ''] = unknownIntentUids;
   expect(refusalOf(await update(uid, intentOf(uid)))).toEqual(refusals.noSuchIntent);
 });
 
-test('refuses a uid that differs from the path', async () => {
+test('PUT /api/intents/{intent_uid} refuses a uid that differs from the path', async () => {
   const { uid } = await registry.createIntent();
   expect(refusalOf(await update(uid, intentOf(uid.replace('v1', 'v2'))))).toEqual(
     refusals.invalid(['/intent_uid', 'must equal the intent_uid in the path; a new uid is a new intent']),
   );
 });
 
-test('refuses an invalid body, and leaves the record unchanged', async () => {
+test('PUT /api/intents/{intent_uid} refuses an invalid body, and leaves the record unchanged', async () => {
   const { uid, intent } = await registry.createIntent();
   const endpoint = 'https://api.example/test/api/intents/execute';
   expect(refusalOf(await update(uid, { ...intentOf(uid), description: '', rev: 'x' }))).toEqual(
@@ -61,7 +61,7 @@ test('refuses an invalid body, and leaves the record unchanged', async () => {
   expect((await registry.intents.find(uid))?.intent.rev).toBe(intent.rev);
 });
 
-test('accepts what view=full returned, if read-only members are unchanged', async () => {
+test('PUT /api/intents/{intent_uid} accepts what view=full returned, if read-only members are unchanged', async () => {
   const { uid, service } = await registry.createIntent({ category: 'facts', draft: true });
   const found = await registry.intents.find(uid);
   if (!found) throw new Error('the intent is gone');
@@ -97,7 +97,7 @@ describe('the details view', () => {
     };
   }
 
-  test('can be sent back, and keeps what it does not show', async () => {
+  test('the details view can be sent back, and keeps what it does not show', async () => {
     const { uid } = await registry.createIntent(definition);
     const { full, details } = await read(uid);
     expect((await update(uid, details)).status).toBe(200);
@@ -114,7 +114,7 @@ describe('the details view', () => {
     });
   });
 
-  test('is an ordinary body without its digest, and is refused with an old one', async () => {
+  test('the details view is an ordinary body without its digest, and is refused with an old one', async () => {
     const { uid } = await registry.createIntent(definition);
     const { details } = await read(uid);
     const { digest, service_name, ...body } = details;

@@ -11,7 +11,7 @@ afterAll(() => registry.stop());
 const update = (service_id: string, body: unknown, headers: Headers = {}) =>
   invoke(byAdmin(createAction(registry)), 'PUT /api/services/{service_id}', { path: { service_id }, headers, body });
 
-test('replaces the whole record, and removes members that the body leaves out', async () => {
+test('PUT /api/services/{service_id} replaces the whole record, and removes members that the body leaves out', async () => {
   const { service_id, rev } = await registry.createService({ policy_url: 'https://world.example/policy' });
   const input = { ...serviceNamed('Replaced'), description: 'Other facts', service_logo_url: 'https://world.example/logo.png' };
   const { status, headers, body } = await update(service_id, input);
@@ -37,7 +37,7 @@ describe('header fields that every call carries', () => {
     ],
     [{ 'X-A': 'a', x_a: 'b' }, [['/headers/x_a', 'must not repeat a name in another spelling']]],
     [Object.fromEntries(Array.from({ length: 11 }, (_, at) => [`X-${at}`, 'x'])), [['/headers', 'must have at most 10 header fields']]],
-  ] as [Record<string, string>, [string, string][]][])('%j', async (headers, issues) => {
+  ] as [Record<string, string>, [string, string][]][])('header fields that every call carries are checked: %j', async (headers, issues) => {
     const { service_id, service_name } = await registry.createService();
     const answer = await update(service_id, { ...serviceNamed(service_name), headers });
     if (issues.length > 0) expect(refusalOf(answer)).toEqual(refusals.invalid(...issues));
@@ -45,7 +45,7 @@ describe('header fields that every call carries', () => {
     expect((await registry.services.find(service_id))?.headers).toEqual(issues.length > 0 ? undefined : headers);
   });
 
-  test('must not be those of the credential', async () => {
+  test('header fields that every call carries must not be those of the credential', async () => {
     const { service_id, service_name } = await registry.createService();
     const origins = ['https://world.example'];
     await registry.services.setCredential(service_id, { headers: ['X-Api-Key'], query: [], origins, version: '1', set_at: 1 }, () => true);
@@ -54,7 +54,7 @@ describe('header fields that every call carries', () => {
   });
 });
 
-test('answers 409 to a body with a credential that has been replaced since it was read', async () => {
+test('PUT /api/services/{service_id} answers 409 to a body with a credential that has been replaced since it was read', async () => {
   const { service_id, service_name, rev } = await registry.createService();
   const credential = { headers: ['X-Api-Key'], query: [], origins: ['https://world.example'], version: '1', set_at: 1 };
   await registry.services.setCredential(service_id, credential, () => true);
@@ -75,7 +75,7 @@ testIfMatch(200, async () => {
   };
 });
 
-test('refuses an invalid body, and leaves the record unchanged', async () => {
+test('PUT /api/services/{service_id} refuses an invalid body, and leaves the record unchanged', async () => {
   const { service_id, rev } = await registry.createService();
   const refused = await update(service_id, { ...serviceNamed('Refused'), description: '', rev });
   expect(refusalOf(refused)).toEqual(refusals.invalid(['/description', 'must not be empty'], ['/rev', 'is not a known member; remove it']));
@@ -83,7 +83,7 @@ test('refuses an invalid body, and leaves the record unchanged', async () => {
   expect((await registry.services.find(service_id))?.rev).toBe(rev);
 });
 
-test('accepts what a read returned, if read-only members are unchanged', async () => {
+test('PUT /api/services/{service_id} accepts what a read returned, if read-only members are unchanged', async () => {
   const created = await registry.createService({ namespace: 'put.example' });
   const shown = toService(created);
   const { status } = await update(created.service_id, shown);
@@ -95,7 +95,7 @@ test('accepts what a read returned, if read-only members are unchanged', async (
   );
 });
 
-test('sets a namespace once: it is kept if left out, never changes, and must be that of every intent', async () => {
+test('a namespace is set once: it is kept if left out, never changes, and must be that of every intent', async () => {
   const { service, uid } = await registry.createIntent();
   const { service_id, service_name } = service;
   const body = serviceNamed(service_name);

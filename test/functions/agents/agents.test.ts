@@ -56,7 +56,7 @@ const record = {
 
 const unused = [{ limit: 'execute', rule: '/permission/0/constraint/0', of: 60, used: 0, left: 60, period: 60 }];
 
-test('shows an agent and its use of the limits', async () => {
+test('GET /api/agents/{agent_id} shows an agent and its use of the limits', async () => {
   const { status, body } = await call('get');
   expect({ status, body }).toEqual({ status: 200, body: { ...record, usage: unused } });
   agentWithUsage.parse(body);
@@ -68,7 +68,7 @@ test('shows an agent and its use of the limits', async () => {
   });
 });
 
-test('revoking returns the time, and starts a new generation each time', async () => {
+test('a revocation returns the time, and starts a new generation each time', async () => {
   const agents = openAgents(store.table);
   const generations = [(await agents.find(agentId))?.generation];
   for (let count = 0; count < 2; count++) {
@@ -97,7 +97,7 @@ describe('an agent with a strange id', () => {
     ...['...', 'a/b', '%2e%2e', '100%', 'a?b#c', 'block', '\u{10400}'.repeat(250)].map((odd): [string, 'id'] => [odd, 'id']),
     ['a/..', 'key'],
     ['a/..', 'both'],
-  ])('is shown, blocked, revoked, approved and removed: %j by %s', async (odd, how) => {
+  ])('an agent with a strange id is shown, blocked, revoked, approved and removed: %j by %s', async (odd, how) => {
     const own = `key of ${odd.slice(0, 20)}`;
     const key = how === 'id' ? undefined : own;
     const id = how === 'key' ? undefined : odd;
@@ -113,7 +113,7 @@ describe('an agent with a strange id', () => {
   });
 });
 
-test('refuses an agent_id together with the key of another agent', async () => {
+test('an agent_id is refused together with the key of another agent', async () => {
   await bindAgent(store.table, 'another', 'key of another', firstSeen);
   for (const create of [createGet, createRevoke, createDelete, createUnblock]) {
     const query = { key_thumbprint: 'key of another' };
@@ -163,11 +163,11 @@ describe('an agent_id', () => {
       'must not contain braille blanks, or characters of private use or that Unicode has not assigned',
       ['Acme\u2800', 'Acme\ue000', 'Acme\u{1fffe}'],
     ],
-  ])('%s: refuses %j', (problem, ids) => {
+  ])('an agent_id %s: %j is refused', (problem, ids) => {
     for (const id of ids) expect([id, agentIdSchema.safeParse(id).error?.issues.map(({ message }) => message)]).toEqual([id, [problem]]);
   });
 
-  test.each(['...', 'Ágent #1/x', '\u{1f916} bot', `~${'a'.repeat(42)}`])('accepts %j', (id) => {
+  test.each(['...', 'Ágent #1/x', '\u{1f916} bot', `~${'a'.repeat(42)}`])('an agent_id may be %j', (id) => {
     expect(agentIdSchema.safeParse(id).success).toBe(true);
   });
 });

@@ -83,7 +83,7 @@ describe('a blocked agent', () => {
     ['under its agent_id with another key', (agent, other) => ({ ...other, agentId: agent.agentId })],
   ];
 
-  test.each(cases)('%s gets no PAT, even after its id has been freed, and costs no write', async (_, as) => {
+  test.each(cases)('a blocked agent %s gets no PAT, even after its id has been freed, and costs no write', async (_, as) => {
     const agent = await newAgent();
     const presented = as(agent, await newAgent());
     await obtainPat(gate, agent);
@@ -97,7 +97,7 @@ describe('a blocked agent', () => {
     expect((await requestPat(openIssue(), presented)).status).toBe(200);
   });
 
-  test('executes nothing from the next request on, under any of its names, at the cost of one read', async () => {
+  test('a blocked agent executes nothing from the next request on, under any of its names, at the cost of one read', async () => {
     const agent = await newAgent();
     const pats = [await obtainPat(gate, agent), await obtainPat(gate, { ...agent, agentId: `${agent.agentId} two` })];
     const steps = gate.openExecute();
@@ -115,7 +115,7 @@ describe('a blocked agent', () => {
     for (const pat of pats) expect((await run(pat, steps)).status).toBe(200);
   });
 
-  test('may be unknown to the gate', async () => {
+  test('a blocked agent may be unknown to the gate', async () => {
     const agent = await newAgent();
     const { status, body } = await block(agent.agentId);
     expect({ status, body }).toEqual({
@@ -128,7 +128,7 @@ describe('a blocked agent', () => {
     expect((await requestPat(openIssue(), agent)).status).toBe(200);
   });
 
-  test('may be named by its key alone, before its first request', async () => {
+  test('a blocked agent may be named by its key alone, before its first request', async () => {
     const agent = await newAgent();
     const key_thumbprint = await calculateJwkThumbprint(JSON.parse(agent.publicJwk));
     const { status, body } = await block('~', undefined, undefined, { key_thumbprint });
@@ -140,7 +140,7 @@ describe('a blocked agent', () => {
     expect((await requestPat(openIssue(), agent)).status).toBe(200);
   });
 
-  test('can be blocked again, with another reason; an agent that is not blocked cannot be unblocked', async () => {
+  test('a blocked agent can be blocked again, with another reason; an agent that is not blocked cannot be unblocked', async () => {
     const agent = await newAgent();
     await obtainPat(gate, agent);
     await block(agent.agentId);
@@ -155,11 +155,11 @@ describe('a blocked agent', () => {
     });
   });
 
-  test('requires a reason', async () => {
+  test('a block requires a reason', async () => {
     expect(refusalOf(await block('x', undefined, ''))).toMatchObject({ status: 400, code: 'INVALID_PARAMETER' });
   });
 
-  test('is blocked immediately; the response waits until no execution that read the agent earlier can still send its call', async () => {
+  test('an agent is blocked immediately; the response waits until executions that read it earlier can send nothing more', async () => {
     const { agentId } = await newAgent();
     const outwaited = Promise.withResolvers<void>();
     const blocking = block(agentId, () => outwaited.promise);
@@ -195,10 +195,10 @@ test('an intent that is deleted while connecting is not called', async () => {
   expect(upstream.seen).toEqual([]);
 });
 
-describe('if approval is required', () => {
+describe('required approval', () => {
   const ask = (agent: Agent) => requestPat(openIssue(loadPolicyTemplate(), true), agent);
 
-  test('an agent waits until it is approved together with its key', async () => {
+  test('an agent waits until it is approved together with its key, if approval is required', async () => {
     const agent = await newAgent();
     expect(refusalOf(await ask(agent))).toEqual(pending);
     gate.database.operations.length = 0;
@@ -219,7 +219,7 @@ describe('if approval is required', () => {
     expect((await ask(agent)).status).toBe(200);
   });
 
-  test('an agent with earlier PATs needs none, unless it was unbound', async () => {
+  test('an agent with earlier PATs needs no approval, unless it was unbound', async () => {
     const agent = await newAgent();
     await obtainPat(gate, agent);
     expect((await ask(agent)).status).toBe(200);
@@ -334,7 +334,7 @@ describe('if approval is required', () => {
   });
 });
 
-test('lists agents by state, in pages', async () => {
+test('agents are listed by state, in pages', async () => {
   const prefix = `listed-${Date.now()}`;
   const agents = await Promise.all(['C', 'a', 'B', 'd'].map((name) => newAgent(`${prefix}-${name}`)));
   for (const agent of agents) await obtainPat(gate, agent);
@@ -380,7 +380,7 @@ describe('a proof of possession', () => {
     details: {},
   };
 
-  test('is required for every PAT after the first with one, by id and by key, until the id is freed', async () => {
+  test('a proof of possession is required for every PAT after the first with one, by id and by key, until the id is freed', async () => {
     const agent = await makeAgent();
     const request = { agent_id: agent.thumbprint, signed_policy: await signJws(agent, text), agent_public_key: agent.pem };
     const issue = openIssue();
@@ -395,7 +395,7 @@ describe('a proof of possession', () => {
     expect((await ask()).status).toBe(200);
   });
 
-  test('is not stored for a call that is known to exceed the limit', async () => {
+  test('a proof of possession is not stored for a call that is known to exceed the limit', async () => {
     const agent = await makeAgent();
     const key = { agentId: agent.thumbprint, privateKey: agent.privateKey as never, publicJwk: JSON.stringify(agent.jwk as JWK) };
     const template = twiceAnHour();
@@ -457,7 +457,7 @@ describe('an agent_id shared by several keys', () => {
     return [first, ...others] as [Agent, Agent, Agent];
   }
 
-  test('stands for one agent per key, each with PATs of its own', async () => {
+  test('an agent_id shared by several keys stands for one agent per key, each with PATs of its own', async () => {
     const sharers = await makeSharers();
     const [first, second] = sharers;
     const pats: string[] = [];
@@ -479,7 +479,7 @@ describe('an agent_id shared by several keys', () => {
     expect((await run(await issued(second), steps)).status).toBe(200);
   });
 
-  test('can be blocked for all its keys or for one', async () => {
+  test('an agent_id shared by several keys can be blocked for all its keys or for one', async () => {
     const sharers = await makeSharers();
     const [first, second, third] = sharers;
     const pats: string[] = [];
@@ -506,7 +506,7 @@ describe('an agent_id shared by several keys', () => {
     expect((await requestPat(share(), third)).status).toBe(200);
   });
 
-  test('is approved key by key', async () => {
+  test('an agent_id shared by several keys is approved key by key', async () => {
     const [first, second] = await makeSharers();
     expect(refusalOf(await requestPat(share(true), first))).toEqual(pending);
     expect(refusalOf(await requestPat(share(true), second))).toEqual(pending);

@@ -342,7 +342,7 @@ describe("the service's header fields", () => {
     ['removed', root, undefined],
     ['changed', root, { 'X-Act-As': 'ann' }],
     ['renamed', root, { 'X-Act-As-': 'root' }],
-  ])('are part of what is approved: they are %s', async (_, before, after) => {
+  ])("the service's header fields are part of what is approved: they are %s", async (_, before, after) => {
     await setHeaders(before);
     id = idOf(await ask(undefined, { headers: { 'Idempotency-Key': `headers-${number}` } }));
     const shown = await parts.shown(id);
@@ -358,7 +358,7 @@ describe("the service's header fields", () => {
     expect(calls()).toEqual([]);
   });
 
-  test('are sent as they were shown, in any order', async () => {
+  test("the service's header fields are sent as they were shown, in any order", async () => {
     await setHeaders({ 'X-One': '1', 'X-Two': '2' });
     id = idOf(await ask(undefined, { headers: { 'Idempotency-Key': `order-${number}` } }));
     await setHeaders({ 'X-Two': '2', 'X-One': '1' });
@@ -368,7 +368,7 @@ describe("the service's header fields", () => {
   });
 });
 
-describe('an approval of a call that was certainly not sent', () => {
+describe('approvals of unsent calls', () => {
   const away = () => Promise.reject(unavailable('The table is away.'));
   const failing = (fails: (operation: string, key: string) => boolean) => {
     const { table } = gate.database;
@@ -391,7 +391,7 @@ describe('an approval of a call that was certainly not sent', () => {
     ['the service cannot be reached', () => ({ relay: { connect: () => Promise.reject(new CallFailed('unreachable')) } })],
   ];
 
-  test.each(failures)('is kept, and the state says so, if %s', async (_, options) => {
+  test.each(failures)('an approval of an unsent call is kept, and the state says so, if %s', async (_, options) => {
     await approve();
     await work(options());
     expect(await read()).toMatchObject(notSent);
@@ -404,7 +404,7 @@ describe('an approval of a call that was certainly not sent', () => {
     expect(calls()).toEqual([approvedCall()]);
   });
 
-  test('is kept if its service has no valid certificate', async () => {
+  test('an approval of an unsent call is kept if its service has no valid certificate', async () => {
     await approve();
     await work({ relay: { connect: () => Promise.reject(new CallFailed('tls_failed')) } });
     expect(await read()).toMatchObject({ outcome: { status: 502, body: { error: { details: { outcome: 'not_sent' } } } } });
@@ -414,7 +414,7 @@ describe('an approval of a call that was certainly not sent', () => {
   test.each<[string, () => Promise<unknown>]>([
     ['the intent has changed', () => change()],
     ['the agent has been blocked and unblocked', () => block().then(() => unblockAgent(gate.database.table, agent.agentId))],
-  ])('is worth nothing once %s', async (_, happen) => {
+  ])('an approval of an unsent call is worth nothing once %s', async (_, happen) => {
     await approve();
     await work({ over: failing((name) => name === 'getAll') });
     await happen();
@@ -427,7 +427,7 @@ describe('an approval of a call that was certainly not sent', () => {
   test.each<[string, object | undefined, number]>([
     ['has expired', undefined, 2 * hourMs],
     ['was for other arguments', { code: 'FR', amount: 502 }, 0],
-  ])('is not used by a request if it %s', async (_, parameters, afterMs) => {
+  ])('an approval of an unsent call is not used by a request if it %s', async (_, parameters, afterMs) => {
     await approve();
     await work({ over: failing((name) => name === 'getAll') });
     const { account } = await find();
@@ -437,7 +437,7 @@ describe('an approval of a call that was certainly not sent', () => {
     expect(idOf(again)).not.toBe(id);
   });
 
-  test('is not what a background call leaves that was not sent, if it needs an approval by then', async () => {
+  test('a background call that was not sent, and needs an approval by then, leaves no approval', async () => {
     const rightOperand = new Date(Date.now() + 60_000).toISOString();
     const constraint = [{ leftOperand: '{base_url}/vocabulary/dateTime', operator: 'gte', rightOperand }];
     const duty = [{ action: '{base_url}/vocabulary/approve' }];
@@ -457,7 +457,7 @@ describe('an approval of a call that was certainly not sent', () => {
     expect(idOf(again)).not.toBe(asked);
   });
 
-  test('is used up by a call that may have been sent', async () => {
+  test('an approval is used up by a call that may have been sent', async () => {
     await approve();
     await work({ relay: { connect: async () => ({ send: () => Promise.reject(new CallFailed('deadline')), drop: () => {} }) } });
     expect(await ask()).toMatchObject({ status: 504, body: { error: { details: { outcome: 'unknown' } } } });

@@ -64,7 +64,7 @@ async function approve(id: string) {
 }
 
 describe('a call that a person has to approve', () => {
-  test('waits, is shown with all its arguments, is made once when approved, and returns its outcome', async () => {
+  test('a call that a person has to approve waits, is shown with its arguments, is made once, and returns its outcome', async () => {
     const asked = await ask();
     expect(asked).toMatchObject({ status: 202, body: { status: 'waiting', execution: `${baseUrl}/api/executions/${idOf(asked)}` } });
     expect(pendingExecution.safeParse(asked.body).error).toBeUndefined();
@@ -97,7 +97,7 @@ describe('a call that a person has to approve', () => {
     expect(upstream.seen).toHaveLength(1);
   });
 
-  test('keeps the head of its answer, and when to try again after a refusal', async () => {
+  test('a call that a person has to approve keeps the head of its answer, and when to try again after a refusal', async () => {
     answer = { status: 201, body: '{"name":"France"}', headers: { Location: '/refunds/7', Link: '</refunds?page=2>; rel="next"' } };
     const id = idOf(await ask());
     await approve(id);
@@ -117,7 +117,7 @@ describe('a call that a person has to approve', () => {
     expect(await ask()).toMatchObject({ ...outcome, headers: { 'Retry-After': '120' } });
   });
 
-  test('may have the largest arguments of a request together with the largest stored answer', async () => {
+  test('a call that a person has to approve may have the largest arguments of a request together with the largest stored answer', async () => {
     const noise = randomBytes(190_000).toString('base64');
     const input_parameters = ['code', 'noise'].map((name) => ({ name, type: 'string' as const, required: true }));
     const endpoint = endpointAt();
@@ -137,14 +137,14 @@ describe('a call that a person has to approve', () => {
     });
   });
 
-  test('needs an idempotency key', async () => {
+  test('a call that a person has to approve needs an idempotency key', async () => {
     expect(refusalOf(await execute(steps, pat, uid(), { code: 'FR' }))).toEqual({
       ...refusals.invalid(['', 'the header Idempotency-Key is required']),
       message: expect.stringMatching(/^This call is not made immediately: .* Send it with an Idempotency-Key, /),
     });
   });
 
-  test('is counted when it is made, not while it waits', async () => {
+  test('a call that a person has to approve is counted when it is made, not while it waits', async () => {
     const id = idOf(await ask());
     expect((await ask('DE', { 'Idempotency-Key': `${key}-2` })).headers.RateLimit).toMatch(/r=59/);
     await approve(id);
@@ -152,7 +152,7 @@ describe('a call that a person has to approve', () => {
     expect((await ask('DE', { 'Idempotency-Key': `${key}-3` })).headers.RateLimit).toMatch(/r=57/);
   });
 
-  test('is refused if a limit is used up when it is made, keeps its approval, and is queued again by a request under its key', async () => {
+  test('a call refused for a limit that is used up keeps its approval, and is queued again by a request under its key', async () => {
     steps = parts.openExecute({ template: template({ rate: 1 }) });
     pat = await obtainPat(gate, agent, template({ rate: 1 }));
     worker = parts.openWorker({ policy: template({ rate: 1 }) });

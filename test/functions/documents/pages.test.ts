@@ -30,7 +30,7 @@ describe.each([
   ['/docs', docs(), ''],
   ['/console', createConsole({ readConsole }), "connect-src 'self'; "],
 ] as const)('the page of %s', (path, steps, connect) => {
-  test('is HTML that may only run its own files and call this gate', async () => {
+  test('a page is HTML that may only run its own files and call this gate', async () => {
     const { statusCode, headers, body } = await answer(steps, path);
     expect(statusCode).toBe(200);
     expect(headers).toEqual({
@@ -46,7 +46,7 @@ describe.each([
     expect(body).not.toMatch(/<script(?! [^>]*src=)|<style|\sstyle=|\son\w+=|javascript:/i);
   });
 
-  test('links only to existing files, by relative addresses', () => {
+  test('a page links only to existing files, by relative addresses', () => {
     const addresses = [...html[path].matchAll(/(?:href|src)="([^"]+)"/g)].map(([, address = '']) => address);
     expect(addresses.filter((address) => /^(\/|https?:)/.test(address))).toEqual([]);
     const named = addresses.filter((address) => address.startsWith('docs/')).map((address) => address.slice('docs/'.length));
@@ -70,7 +70,7 @@ describe('the console', () => {
   test.each([
     ['where admins may sign in', { signIn }, { signIn, publicUrl: 'https://api.example/test' }],
     ['where people may sign in for programs', { offersSignIn: true }, { offersSignIn: true }],
-  ] as const)('knows the deployment: %s', async (_, deps, known) => {
+  ] as const)('the console knows the deployment: %s', async (_, deps, known) => {
     const { headers, body } = await answer(createConsole({ readConsole, ...deps }), '/console');
     const [, written = ''] = /data-deployment="([^"]*)"/.exec(String(body)) ?? [];
     expect(JSON.parse(written.replaceAll('&quot;', '"'))).toMatchObject(known);
@@ -82,7 +82,7 @@ describe('the console', () => {
 describe('the files of the pages', () => {
   const types: Record<string, string> = { js: 'text/javascript', css: 'text/css', txt: 'text/plain' };
 
-  test('may be cached indefinitely, and are small enough for a response of a function', async () => {
+  test('the files of the pages may be cached indefinitely, and are small enough for a response of a function', async () => {
     for (const { name, text } of assets) {
       const { statusCode, headers, body } = await answer(files, '/docs/{asset}', { path: { asset: name } });
       expect(statusCode).toBe(200);
@@ -110,7 +110,7 @@ describe('the files of the pages', () => {
     expect(again).toMatchObject({ statusCode: 304, body: '' });
   });
 
-  test.each(['..%2Findex.mjs', 'console.js', 'constructor', ''])('there is no file %j', async (asset) => {
+  test.each(['..%2Findex.mjs', 'console.js', 'constructor', ''])('the pages have no file %j', async (asset) => {
     expect(refusalOf(await invoke(files, 'GET /docs/{asset}', { path: { asset } }))).toEqual({
       status: 404,
       code: 'NOT_FOUND',

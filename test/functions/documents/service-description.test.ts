@@ -45,7 +45,7 @@ describe('the description of a service', () => {
       query,
     });
 
-  test('contains the service, its intents, and what executing them needs, with the policy of the gate', async () => {
+  test('the description of a service contains the service, its intents, what executing them needs, and the policy', async () => {
     const { status, headers, body } = await ask();
     expect(status).toBe(200);
     expect(headers).toMatchObject({ ETag: expect.any(String), 'Cache-Control': 'no-cache' });
@@ -61,7 +61,7 @@ describe('the description of a service', () => {
     expect(serviceDescription('proto').safeParse(body).error).toBeUndefined();
   });
 
-  test('comes in linked pages', async () => {
+  test('the description of a service comes in linked pages', async () => {
     const base = `https://api.example/test/api/services/${serviceId}/description`;
     const first = await ask({ page_size: '2' });
     expect(first.body.intents).toEqual(shown.slice(0, 2));
@@ -72,7 +72,7 @@ describe('the description of a service', () => {
     expect((await ask({ page: '9' })).body.intents).toEqual([]);
   });
 
-  test('is not found for an unknown service', async () => {
+  test('the description of an unknown service is not found', async () => {
     expect(refusalOf(await ask({}, '01ARZ3NDEKTSV4RRFFQ69G5FAV'))).toEqual(refusals.noSuchService);
   });
 });
@@ -105,7 +105,7 @@ describe('the description of the gate', () => {
   const ask = (query: Record<string, string> = {}, protocol = 'proto') =>
     invoke(createOwn({ engine, signingKeys, protocol, isSignInOffered: true }), 'GET /agents.json', { query });
 
-  test('lists the intents that a search finds, and the endpoints of the gate', async () => {
+  test('the description of the gate lists the intents that a search finds, and the endpoints of the gate', async () => {
     const { status, headers, body } = await ask({}, 'uim');
     expect(status).toBe(200);
     expect(headers).toMatchObject({ ETag: expect.any(String), 'Cache-Control': 'no-cache' });
@@ -125,7 +125,7 @@ describe('the description of the gate', () => {
     expect(ownDescription('uim').safeParse(body).error).toBeUndefined();
   });
 
-  test('comes in linked pages', async () => {
+  test('the description of the gate comes in linked pages', async () => {
     const base = 'https://api.example/test/agents.json';
     const first = await ask({ page_size: '2' });
     expect(first.body.intents).toEqual(shown.slice(0, 2));

@@ -43,7 +43,7 @@ test.each<[string, Error | undefined, object]>([
   expect({ level, code, fault, cause }).toEqual({ code: undefined, fault: undefined, cause: undefined, ...expected });
 });
 
-test('states the wait in seconds instead of naming a header', async () => {
+test('an answer states the wait in seconds instead of naming a header', async () => {
   const busy = new ApiError('SERVICE_UNAVAILABLE', 'Busy. Try again after Retry-After.', { headers: { 'Retry-After': '7' } });
   const { body } = await call(() => Promise.reject(busy), 'tools/call', { name: 'execute_intent' });
   expect(body.result.structuredContent.error.message).toBe('Busy. Try again after 7 seconds.');
@@ -65,7 +65,7 @@ test.each<[JsonValue | undefined, boolean]>([
   ['a\nb', false],
   ['é', false],
   [{}, false],
-])('whether requestState %j is valid: %j', async (requestState, isValid) => {
+])('the requestState %j is valid: %j', async (requestState, isValid) => {
   const keys: string[] = [];
   const run: Tool['run'] = async (_args, _request, { key }) => {
     keys.push(key);
@@ -80,7 +80,7 @@ test.each<[JsonValue | undefined, boolean]>([
   expect(body.error).toEqual(isValid ? undefined : { code: -32602, message });
 });
 
-test('refuses a task without an id, and an unknown one in terms of tasks', async () => {
+test('a request for a task without an id is refused, and one for an unknown task in terms of tasks', async () => {
   const none = await call(async () => ({ data: {} }), 'tasks/get', {});
   expect(none.body.error).toEqual({ code: -32602, message: 'params.taskId must be the id of a task.' });
   const text = inToolTerms('You have no deferred call with this id. Use the address in the 202 response.');
@@ -88,7 +88,7 @@ test('refuses a task without an id, and an unknown one in terms of tasks', async
   expect(nextCall('tasks/get', new ApiError('NOT_FOUND', text))).toMatch(/^Send the taskId exactly as it was given\./);
 });
 
-test('advises against repeating a call that was made but whose answer was not stored', () => {
+test('an answer advises against repeating a call that was made but whose answer was not stored', () => {
   const outcomeNotStored = new ApiError('CONFLICT', 'It was made.', { details: { reason: 'not_stored', outcome: 'executed' } });
   expect(nextCall('execute_intent', outcomeNotStored)).toBe('It was done. Do not make the same call again.');
 });

@@ -9,8 +9,8 @@ const toolsOf = (isSignInOffered: boolean) =>
   openTools({} as Endpoints, { findPolicy: openPolicy(), isFreshRequired: false, isSignInOffered });
 const refusedFor = (inputSchema: object, name = 'sing') => findRefused({ name, inputSchema });
 
-describe('no provider of models refuses', () => {
-  test.each([...toolsOf(false), ...toolsOf(true)])('the tool $name', ({ name, input }) => {
+describe('what providers of models accept', () => {
+  test.each([...toolsOf(false), ...toolsOf(true)])('no provider of models refuses the tool $name', ({ name, input }) => {
     expect(refusedFor(describeInput(input), name)).toEqual([]);
   });
 
@@ -24,7 +24,7 @@ describe('no provider of models refuses', () => {
     ['a format', z.email()],
     ['a default', z.int().default(5)],
     ['a greater number', z.number().gt(0).multipleOf(0.5)],
-  ])('an argument that is %s', (_, argument) => {
+  ])('no provider of models refuses an argument with %s', (_, argument) => {
     expect(refusedFor(describeInput(z.strictObject({ argument })))).toEqual([]);
   });
 });

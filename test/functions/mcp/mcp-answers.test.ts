@@ -71,7 +71,7 @@ test('execute_intent hides an echoed credential, cuts the answer to max_bytes, a
   expect(cut.text).toContain('The answer was longer than max_bytes and was cut');
 });
 
-describe('over MCP', () => {
+describe('answers over MCP', () => {
   const call = async (path: string) => {
     const origin = `http://127.0.0.1:${upstream.port}`;
     const { service_id } = await gate.services.create({ ...serviceNamed(`Heads ${path}`), service_url: origin });

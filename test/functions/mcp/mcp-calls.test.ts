@@ -10,7 +10,7 @@ beforeEach(() => {
   upstream.seen.length = 0;
 });
 
-describe('execute_intent of an intent whose service requires a key', () => {
+describe('an intent whose service requires a key', () => {
   const register = async (name: string) => {
     const uid = `keys.example:${name}:v1`;
     const endpoint = { ...endpointAt(), idempotency_key: { required: true as const } };
@@ -22,13 +22,13 @@ describe('execute_intent of an intent whose service requires a key', () => {
   test.each<[string, object]>([
     ['without-a-key', {}],
     ['with-one', { idempotency_key: 'mine' }],
-  ])('sends a digest from a call %s', async (name, more) => {
+  ])('execute_intent sends a digest as the required key from a call %s', async (name, more) => {
     const intent_uid = await register(name);
     const { body } = await callTool(openMcp(gate), 'execute_intent', { intent_uid, parameters: {}, pat, ...more });
     expect([body.result.isError, keys()]).toEqual([false, [expect.stringMatching(/^[\w-]{43}$/)]]);
   });
 
-  test('makes the same call twice in one session, unless the agent gives a key', async () => {
+  test('execute_intent makes the same call twice in one session, unless the agent gives a key', async () => {
     const intent_uid = await register('twice');
     const session = { 'Mcp-Session-Id': 'urls-123e4567-e89b-42d3-a456-426614174000' };
     for (const more of [{}, {}, { idempotency_key: 'x' }, { idempotency_key: 'x' }])

@@ -76,7 +76,7 @@ const messages: [title: string, body: unknown, id: unknown][] = [
   ['an empty body', '', undefined],
   ['a body that is too large', JSON.stringify(request('ping', { text: 'x'.repeat(300_000) })), undefined],
 ];
-test.each(messages)('answers %s without a token with 401', async (_, sent, id) => {
+test.each(messages)('/mcp/sign-in answers %s without a token with 401', async (_, sent, id) => {
   const answer = await sendAny({ headers: json, body: typeof sent === 'string' ? sent : JSON.stringify(sent) });
   const message = `This address needs a sign-in. ${askToSignIn} Hosts that cannot sign people in connect to /mcp instead.`;
   expect(answer).toMatchObject({ status: 401, headers: { 'WWW-Authenticate': `Bearer realm="intent-gate", ${metadata}` } });
@@ -128,7 +128,7 @@ const dead: [title: string, authorization: string | string[], code: string, mess
   ['a password', 'Basic YTpi', 'UNAUTHORIZED', /^The Authorization header must be sent once/],
   ['two tokens', [`Bearer ${issued}`, `Bearer ${issued}`], 'UNAUTHORIZED', /^The Authorization header must be sent once/],
 ];
-test.each(dead)('answers %s with 401, whatever is asked for', async (_, Authorization, code, message) => {
+test.each(dead)('/mcp/sign-in answers %s with 401, whatever is asked for', async (_, Authorization, code, message) => {
   for (const sent of [request('initialize', { protocolVersion: '2025-11-25' }), request('tools/list'), search]) {
     const answer = await sendAny({ headers: { Authorization }, body: sent });
     expect(answer).toMatchObject({
@@ -141,7 +141,7 @@ test.each(dead)('answers %s with 401, whatever is asked for', async (_, Authoriz
 });
 
 test.each<Target>(['GET /mcp/sign-in', 'DELETE /mcp/sign-in', 'PUT /mcp/sign-in', 'HEAD /mcp/sign-in'])(
-  'answers %s with 401 as well, and with a valid PAT with 405',
+  '/mcp/sign-in answers %s with 401 as well, and with a valid PAT with 405',
   async (target) => {
     for (const headers of [{}, { Authorization: `Bearer ${expired}` }]) {
       const { status, headers: answered } = await sendAny({ headers }, target);
@@ -152,7 +152,7 @@ test.each<Target>(['GET /mcp/sign-in', 'DELETE /mcp/sign-in', 'PUT /mcp/sign-in'
   },
 );
 
-test('does nothing else without a token: no tool runs, and foreign origins learn nothing more', async () => {
+test('/mcp/sign-in does nothing else without a token: no tool runs, and foreign origins learn nothing more', async () => {
   let calls = 0;
   const count: Action = async () => {
     calls++;
@@ -171,14 +171,14 @@ test.each<[string, object]>([
   ['initialize', request('initialize', { protocolVersion: '2025-11-25' })],
   ['tools/list', request('tools/list')],
   ['a search', search],
-])('answers %s with a valid PAT', async (_, sent) => {
+])('/mcp/sign-in answers %s with a valid PAT', async (_, sent) => {
   const searchIntents: Action = async () => ({ status: 200, body: { intents: [], pagination: paginate(0, 1, 5) } });
   const action = open({ endpoints: { ...endpoints, searchIntents } });
   const { status, body } = await sendAny({ headers: { Authorization: `Bearer ${issued}` }, body: sent }, 'POST /mcp/sign-in', action);
   expect({ status, id: body.id, isRefused: 'error' in body }).toEqual({ status: 200, id: 'call-7', isRefused: false });
 });
 
-test('says that it cannot check a token, instead of asking for a sign-in', async () => {
+test('/mcp/sign-in says that it cannot check a token, instead of asking for a sign-in', async () => {
   const admit = () => Promise.reject(unavailable('The gate cannot reach its database. Try again after Retry-After.'));
   const { status, headers } = await sendAny({ headers: { Authorization: `Bearer ${issued}` }, body: search }, undefined, open({ admit }));
   expect([status, headers['WWW-Authenticate']]).toEqual([503, undefined]);

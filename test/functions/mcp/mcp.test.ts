@@ -85,7 +85,7 @@ test('an invalid argument pat gets a result, because the model can get another P
   }
 });
 
-test('uses the PAT of the connection or of the arguments, and refuses both together', async () => {
+test('/mcp uses the PAT of the connection or of the arguments, and refuses both together', async () => {
   for (const sent of [{ authorization: `Bearer ${issued}` }, { pat: issued }, { pat: ` ${issued}\n` }, { pat: `Bearer ${issued}` }]) {
     const { body } = await execute(sent);
     expect(body.result.structuredContent.error).toMatchObject({
@@ -104,7 +104,7 @@ test('uses the PAT of the connection or of the arguments, and refuses both toget
   }
 });
 
-test.each(['a\nb', 'Basic a.b.c'])('refuses the argument pat %j', async (pat) => {
+test.each(['a\nb', 'Basic a.b.c'])('/mcp refuses the argument pat %j', async (pat) => {
   const { body } = await execute({ pat });
   expect(body.result.structuredContent.error.details.issues).toEqual([
     { path: '/pat', problem: 'must be the PAT that accept_policy returned, and nothing else' },
@@ -156,7 +156,7 @@ test.each<[object, string]>([
     '"parameters":{"n":9007199254740993},"max_bytes":500,"fields":["/id"]',
   ],
   [{ parameters: { id: '7' } }, '"parameters":{"id":"7"},"max_bytes":20000'],
-])('reads the arguments %j from JSON text; parameters of the intent keep their types', async (args, expected) => {
+])('execute_intent reads the arguments %j from JSON text; parameters of the intent keep their types', async (args, expected) => {
   let body = '';
   const executeIntent: Action = async (request) => {
     body = JSON.stringify(request.json());
@@ -166,7 +166,7 @@ test.each<[object, string]>([
   expect(body).toBe(`{"intent_uid":"a.example:none:v1",${expected}}`);
 });
 
-test.each(['{"a":1,"a":2}', '[]', 'true', 'a=1'])('refuses the parameters %s', async (parameters) => {
+test.each(['{"a":1,"a":2}', '[]', 'true', 'a=1'])('execute_intent refuses the parameters %s', async (parameters) => {
   const { body } = await execute({ pat: issued, args: { parameters } });
   expect(body.result.structuredContent.error.details.issues).toEqual([{ path: '/parameters', problem: 'must be an object' }]);
 });
@@ -189,7 +189,7 @@ describe('advice after a failure of the service', () => {
       /^The parameters are not the cause\. The service may have done what you asked/,
     ],
     ['it could not be called', failing(502, { outcome: 'not_sent' }), /^The parameters are not the cause\. Tell the person/],
-  ])('%s', async (_, action, next) => {
+  ])('the advice after a failure of the service says what to do if %s', async (_, action, next) => {
     const { body } = await execute({ pat: issued }, action);
     expect(body.result.structuredContent.next).toMatch(next);
   });
@@ -207,7 +207,7 @@ test.each<[string[], string, number]>([
   expect((await invoke(open({ allowedOrigins }), 'POST /mcp', { headers, body })).status).toBe(status);
 });
 
-test('if fresh signatures are required, explains which claims the JWS must have', () => {
+test('the explanation of the policy says which claims the JWS must have if fresh signatures are required', () => {
   const current = openPolicy()(baseUrl);
   const { policy } = current;
   const { text, data } = explainPolicy(current, baseUrl, true);

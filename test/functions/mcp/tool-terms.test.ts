@@ -10,11 +10,11 @@ test.each([
   ['the header Idempotency-Key must have', 'idempotency_key must have'],
   ['Wait; RateLimit-Policy gives the number. Then', 'Wait. Then'],
   ['Send it again after Retry-After seconds.', 'Send it again after a few seconds.'],
-])('%s', (text, said) => {
+])('a message is put in terms of tools: %s', (text, said) => {
   expect(inToolTerms(text)).toBe(said);
 });
 
-test('replaces the header by seconds', () => {
+test('a message in terms of tools has seconds in place of the header', () => {
   expect(inToolTerms('after Retry-After seconds, after Retry-After.', '1')).toBe('after 1 second, after 1 second.');
 });
 

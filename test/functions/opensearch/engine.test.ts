@@ -60,7 +60,7 @@ test('a document holds what searches ask for', () => {
 });
 
 describe('a search', () => {
-  test('is signed, and its answer is a page of intents', async () => {
+  test('a search is signed, and its answer is a page of intents', async () => {
     const intent = intentOf('a.example:one:v1');
     const _source = { record: JSON.stringify(intent), service_name: 'First' };
     const hit = { _id: intent.intent_uid, _score: 1.5, _source, matched_queries: ['country'] };
@@ -80,7 +80,7 @@ describe('a search', () => {
     });
   });
 
-  test('that can find nothing sends nothing', async () => {
+  test('a search that can find nothing sends nothing', async () => {
     expect(await engine.search(searchQuery.parse({ query: '?' }))).toEqual({ hits: [], total: 0 });
     expect(requests).toEqual([]);
   });
@@ -88,7 +88,7 @@ describe('a search', () => {
   test.each([
     ['the collection fails', { status: 500, body: 'a stack trace' }],
     ['the collection forbids it', { status: 403, body: '' }],
-  ])('is answered 503 if %s', async (_, failure) => {
+  ])('a search is answered 503 if %s', async (_, failure) => {
     next = failure;
     await expect(engine.search(searchQuery.parse({}))).rejects.toMatchObject({
       code: 'SERVICE_UNAVAILABLE',

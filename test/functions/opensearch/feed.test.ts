@@ -68,7 +68,7 @@ test('the first run writes everything, later ones what has changed, each change 
   info.mockRestore();
 });
 
-test('says how old the oldest change is that it had before it, and 0 if there was none', async () => {
+test('a run of the feed says how old the oldest change is that it had before it, and 0 if there was none', async () => {
   const feed = openFeed(parts);
   expect(await feed()).toMatchObject({ seen: { seq: 1 }, behindMs: 0 });
   await putIntent();
@@ -81,7 +81,7 @@ test('says how old the oldest change is that it had before it, and 0 if there wa
   expect(await feed()).toMatchObject({ seen: { seq: 3 }, behindMs: 0 });
 });
 
-test('says how old a fill is that is not complete', async () => {
+test('a run of the feed says how old a fill is that is not complete', async () => {
   await putIntent();
   const slow: FeedParts['source']['readAll'] = async function* (cursor) {
     for await (const part of parts.source.readAll(cursor)) {
@@ -100,7 +100,7 @@ describe('the intents of a deleted service go', () => {
   test.each<[string, () => Promise<unknown>]>([
     ['with it', () => services().remove(serviceId, always)],
     ['though they were left behind', () => services().remove(serviceId, always, 0)],
-  ])('%s, even if searches find them only later', async (_, remove) => {
+  ])('the intents of a deleted service go %s, even if searches find them only later', async (_, remove) => {
     const feed = openFeed(parts);
     await feed();
     await putIntent();
@@ -116,7 +116,7 @@ describe('the intents of a deleted service go', () => {
   });
 });
 
-test('fails if entries expired before they were fed', async () => {
+test('a run of the feed fails if entries expired before they were fed', async () => {
   const feed = openFeed(parts);
   await feed();
   await putIntent();

@@ -45,7 +45,7 @@ test.each<[string, Record<string, string>, object]>([
   ['camelCase in a filter', { service_name: 'GitHub' }, { ...listing, query: every(every(gitHub), standing) }],
   ['a page', { page: '3', page_size: '20' }, { ...listing, size: 20, from: 40 }],
   ['what follows a uid', { page: '2000', after: 'a.example:b:v1' }, { ...listing, from: undefined, search_after: ['a.example:b:v1'] }],
-])('%s', (_, query, body) => {
+])('a search becomes a request of OpenSearch: %s', (_, query, body) => {
   expect(request(query)).toEqual(body);
 });
 
@@ -53,7 +53,7 @@ test.each<[string, Record<string, string>]>([
   ['a question of marks alone', { query: '?!' }],
   ['a filter of marks alone', { description: '--' }],
   ['a word that is longer than those of the index', { intent_name: 'x'.repeat(256) }],
-])('asks nothing for %s', (_, query) => {
+])('no request is made for %s', (_, query) => {
   expect(request(query)).toBeUndefined();
 });
 
@@ -61,16 +61,16 @@ const words = Array.from({ length: 251 }, (_, at) => `w${at}`).join(' ');
 test.each([
   [{ page: '1001' }, { path: '/page', problem: 'must not reach beyond the 10000th result; narrow the search, or follow the next links' }],
   [{ description: words }, { path: '/description', problem: 'must have at most 250 different words' }],
-])('refuses what OpenSearch does not take: %j', (query, issue) => {
+])('a search that OpenSearch does not take is refused: %j', (query, issue) => {
   const refusal = { code: 'INVALID_PARAMETER', status: 400, details: { issues: [issue] } };
   expect(() => request(query as Record<string, string>)).toThrow(expect.objectContaining(refusal));
 });
 
-test('counts repeated words once', () => {
+test('the request counts repeated words once', () => {
   expect(request({ description: 'a book '.repeat(251) })).toEqual(request({ description: 'a book' }));
 });
 
-test('keeps the question out of the structure of the request, whatever it is', () => {
+test('the request keeps the question out of its structure, whatever it is', () => {
   const shape = (value: unknown): unknown =>
     Array.isArray(value)
       ? value.map(shape)

@@ -186,7 +186,7 @@ describe('a changed receipt', () => {
       async () => ({ checkpoints: [await checkpointOf(receipts, await sizeOf(file.proof))] }),
       /^Fork: the log has signed two checkpoints of size \d+ with different roots/,
     ],
-  ])('%s is reported', async (_, change, trusted, problem) => {
+  ])('the verification of a receipt reports %s', async (_, change, trusted, problem) => {
     const report = await verifyReceipt({ ...file, ...change() }, await trusted());
     expect(report.isValid).toBe(false);
     expect(report.checks.map((one) => one.problem ?? '').filter(Boolean)).toContainEqual(expect.stringMatching(problem));
@@ -211,7 +211,7 @@ describe('refusals', () => {
     ['a gate without receipts', () => createGetLog(off), '/log/key', 404, /^This gate does not issue receipts/],
     ['a proof from a gate without receipts', () => createGetProof(off), id, 404, /^This gate does not issue receipts/],
     ['a log without entries', () => createGetLog({ log: other.log, table: gate.database.table }), '/log/checkpoint', 404, /begins within/],
-  ])('%s', async (_, open, path, status, message) => {
+  ])('the endpoints of receipts refuse %s', async (_, open, path, status, message) => {
     const refusal = refusalOf(await invoke(open(), `GET ${path}`, { path: { id: path } }));
     expect(refusal).toMatchObject({ status, message: expect.stringMatching(message) });
   });
@@ -224,7 +224,7 @@ describe('refusals', () => {
   });
 });
 
-test('sends nothing if KMS fails', async () => {
+test('the endpoints of receipts send nothing if KMS fails', async () => {
   const broken = { read: receipts.certifier.read, sign: async () => Promise.reject(new Error('KMS is down')) };
   const signer = openReceiptSigner(broken, Date.now);
   const around = nest(openEvidence({ signer, coversAll: true, protocol: 'proto', now: Date.now }));

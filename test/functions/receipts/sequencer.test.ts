@@ -105,7 +105,7 @@ function sequenceUntil(step: number, when: 'before' | 'after'): Promise<void> {
 }
 
 describe.each(['before', 'after'] as const)('a crash %s any step', (when) => {
-  test('loses and duplicates nothing', async () => {
+  test('a crash loses and duplicates nothing', async () => {
     await sequence();
     let all: Entry[] = [];
     let crashes = 0;
@@ -420,7 +420,7 @@ describe('a head that is older than the published checkpoint', () => {
     ['is missing, of a log with one receipt', 1, 0],
     ['is missing, of a log with a full tile', 257, 0],
     ['was restored from when the log was smaller', 300, 4],
-  ])('that %s is replaced by it, so that the log never contradicts itself', async (_, count, earlier) => {
+  ])('a head that %s is replaced by the published checkpoint, so that the log never contradicts itself', async (_, count, earlier) => {
     const first = await addReceipts(earlier);
     if (earlier > 0) await sequence();
     const head = await table.get(receiptKeys.receiptLog(origin));
@@ -439,7 +439,7 @@ describe('a head that is older than the published checkpoint', () => {
     });
   });
 
-  test('is not replaced by a checkpoint that the key of the log did not sign', async () => {
+  test('a head is not replaced by a checkpoint that the key of the log did not sign', async () => {
     await addReceipts(1);
     await sequence();
     const [text = ''] = String(objects.get('checkpoint')).split('\n\n');
@@ -450,29 +450,27 @@ describe('a head that is older than the published checkpoint', () => {
   });
 });
 
-describe('a late copy of a write that has been repeated', () => {
-  test.each<[string, (set: Partial<HeadItem>) => boolean]>([
-    ['claims the page', ({ page }) => page !== undefined],
-    ['advances the head', ({ size, page }) => size !== undefined && page === undefined],
-    ['gives up the page', (set) => set.size === undefined && set.page === undefined && set.keys !== undefined],
-  ])('that %s changes nothing', async (_, isMeant) => {
-    await sequence();
-    const entries = await addReceipts(3);
-    let late: Parameters<typeof table.update> | undefined;
-    const watching = {
-      ...table,
-      update: (async (...write: Parameters<typeof table.update>) => {
-        if (isMeant((write[1].set ?? {}) as Partial<HeadItem>) && write[1].when) late = write;
-        return table.update(...write);
-      }) as typeof table.update,
-    };
-    await sequence({}, watching);
-    if (!late) throw new Error('there was no such write');
-    await table.update(...late);
-    entries.push(...(await addReceipts(2)));
-    await sequenceLater();
-    await expectLogged(entries);
-  });
+test.each<[string, (set: Partial<HeadItem>) => boolean]>([
+  ['claims the page', ({ page }) => page !== undefined],
+  ['advances the head', ({ size, page }) => size !== undefined && page === undefined],
+  ['gives up the page', (set) => set.size === undefined && set.page === undefined && set.keys !== undefined],
+])('a late copy of a repeated write that %s changes nothing', async (_, isMeant) => {
+  await sequence();
+  const entries = await addReceipts(3);
+  let late: Parameters<typeof table.update> | undefined;
+  const watching = {
+    ...table,
+    update: (async (...write: Parameters<typeof table.update>) => {
+      if (isMeant((write[1].set ?? {}) as Partial<HeadItem>) && write[1].when) late = write;
+      return table.update(...write);
+    }) as typeof table.update,
+  };
+  await sequence({}, watching);
+  if (!late) throw new Error('there was no such write');
+  await table.update(...late);
+  entries.push(...(await addReceipts(2)));
+  await sequenceLater();
+  await expectLogged(entries);
 });
 
 test.each([

@@ -28,11 +28,14 @@ describe('a description must allow the client to work without a secret', () => {
     ['private_key_jwt', undefined, false],
     [undefined, ['private_key_jwt'], false],
     ['private_key_jwt', 'none', false],
-  ])('method %j, supported %j: %j', async (token_endpoint_auth_method, token_endpoint_auth_methods_supported, isAccepted) => {
-    const found = find({ ...document, token_endpoint_auth_method, token_endpoint_auth_methods_supported });
-    if (isAccepted) await expect(found).resolves.toMatchObject({ name: 'Claude' });
-    else await expect(found).rejects.toMatchObject({ code: 'invalid_client', message: expect.stringContaining('without a secret') });
-  });
+  ])(
+    'the method %j, supported %j, is accepted: %j',
+    async (token_endpoint_auth_method, token_endpoint_auth_methods_supported, isAccepted) => {
+      const found = find({ ...document, token_endpoint_auth_method, token_endpoint_auth_methods_supported });
+      if (isAccepted) await expect(found).resolves.toMatchObject({ name: 'Claude' });
+      else await expect(found).rejects.toMatchObject({ code: 'invalid_client', message: expect.stringContaining('without a secret') });
+    },
+  );
 });
 
 test('the shared client has both usual paths, on any loopback port', async () => {
@@ -57,7 +60,7 @@ test.each([
   ['http://LocalHost:7777/', 'http://LocalHost:7777/', true],
   ['http://LocalHost:7777/', 'http://LocalHost:8888/', false],
   ['http://LocalHost/', 'http://LocalHost:8888/', true],
-])('%s permits %s: %j', (registered, asked, isPermitted) => {
+])('the registered redirect URI %s permits %s: %j', (registered, asked, isPermitted) => {
   expect(matchesRedirectUri(registered, asked)).toBe(isPermitted);
 });
 

@@ -138,7 +138,7 @@ describe('a resource may be named in both requests, in one or in none', () => {
     [undefined, null, undefined],
     [undefined, '', ''],
   ];
-  test.each(cases)('%s, then %s, and %s when it is renewed', async (authorization, token, later) => {
+  test.each(cases)('a resource may be %s, then %s, then %s', async (authorization, token, later) => {
     grant = { ...grant, resource: authorization };
     const answer = await send(formOf(await keepCode(), { resource: token }));
     expect(await claimsOf(answer)).toMatchObject({ aud: baseUrl });
@@ -146,7 +146,7 @@ describe('a resource may be named in both requests, in one or in none', () => {
     expect(await claimsOf(renewed)).toMatchObject({ aud: baseUrl });
   });
 
-  test('another is refused, although the authorization request named none', async () => {
+  test('another resource is refused, although the authorization request named none', async () => {
     grant = { ...grant, resource: undefined };
     const code = await keepCode();
     const wrong = { resource: 'https://other.example/mcp' };
@@ -157,7 +157,7 @@ describe('a resource may be named in both requests, in one or in none', () => {
   });
 });
 
-describe('refuses', () => {
+describe('refused requests', () => {
   const other = makeVerifier().verifier;
   const cases: [title: string, changes: Record<string, string | null>, error: string][] = [
     ['a grant of another type', { grant_type: 'client_credentials' }, 'unsupported_grant_type'],
@@ -177,33 +177,33 @@ describe('refuses', () => {
     ['a resource that only begins like this gate', { resource: `${baseUrl}.other.example` }, 'invalid_target'],
   ];
 
-  test.each(cases)('%s, and does not consume the code', async (_, changes, error) => {
+  test.each(cases)('a request with %s is refused, and does not consume the code', async (_, changes, error) => {
     const code = await keepCode();
     expect(refusalOf(await send(formOf(code, changes)))).toEqual([400, error]);
     expect((await send(formOf(code))).status).toBe(200);
   });
 
-  test('a second code', async () => {
+  test('a request with a second code is refused', async () => {
     const answer = await send(`${formOf(await keepCode())}&code=x`);
     expect(refusalOf(answer)).toEqual([400, 'invalid_request']);
     expect(answer.body.error_description).toBe('code must be given once.');
   });
 
-  test('JSON', async () => {
+  test('a request in JSON is refused', async () => {
     expect(refusalOf(await send('{}', { 'Content-Type': 'application/json' }))).toEqual([400, 'invalid_request']);
   });
 
-  test('clients that authenticate', async () => {
+  test('a client that authenticates is refused', async () => {
     const answer = await send(formOf(await keepCode()), { Authorization: 'Basic YTpi' });
     expect(refusalOf(answer)).toEqual([401, 'invalid_client']);
     expect(answer.headers['WWW-Authenticate']).toMatch(/^Basic /);
   });
 
-  test('a code after a minute', async () => {
+  test('a code is refused after a minute', async () => {
     expect(refusalOf(await send(formOf(await keepCode(Date.now() - 61_000))))).toEqual([400, 'invalid_grant']);
   });
 
-  test('a code for a policy that has changed since', async () => {
+  test('a code for a policy that has changed since is refused', async () => {
     const code = await keepCode();
     const steps = openToken(gate, { template: { ...template, uid: `${template.uid}/next` } });
     const answer = await send(formOf(code), {}, steps);
@@ -211,7 +211,7 @@ describe('refuses', () => {
     expect(answer.body.error_description).toMatch(/^The policy has changed/);
   });
 
-  test('more PATs an hour than the limit for person and client', async () => {
+  test('more PATs an hour than the limit for person and client are refused', async () => {
     const account = accountOf(signedInAgentId(grant.person.subject, grant.clientId), personOf(grant.person.subject));
     const { charges, ...counter } = countCalls(account, 'issue', { rate: 60, period: 3_600 });
     await openRateLimiter(table).consume({ ...counter, charges: [{ ...charges[0], cost: 59 }] });
@@ -231,7 +231,7 @@ describe('refresh tokens', () => {
   };
   const refused = [400, 'invalid_grant'];
 
-  test('get the next PAT of the same person, client and policy, and rotate', async () => {
+  test('refresh tokens get the next PAT of the same person, client and policy, and rotate', async () => {
     const first = await signIn();
     const seen = new Set([first.refresh_token]);
     let token = first.refresh_token;
@@ -249,7 +249,7 @@ describe('refresh tokens', () => {
     }
   });
 
-  describe('that are used again', () => {
+  describe('repeated use', () => {
     const tokens = openRefreshTokens(table);
     /** Uses a token so many seconds ago. The rest of the gate refuses to work with a wrong clock. */
     const use = async (token: string, secondsAgo = 0): Promise<string> => {
@@ -259,7 +259,7 @@ describe('refresh tokens', () => {
     };
     const stranger = { client_id: 'intent-gate-public' };
 
-    test.each([0, 1, 59])('after %i seconds get the same successor, which works afterwards', async (seconds) => {
+    test.each([0, 1, 59])('repeated use after %i seconds yields the same, valid successor', async (seconds) => {
       const { refresh_token } = await signIn();
       const next = await use(refresh_token, seconds);
       const again = await renew(refresh_token);
@@ -268,7 +268,7 @@ describe('refresh tokens', () => {
       expect((await renew(next)).status).toBe(200);
     });
 
-    test.each([61, 3_600])('after %i seconds end their own family only', async (seconds) => {
+    test.each([61, 3_600])('repeated use after %i seconds ends only the family of the token', async (seconds) => {
       const [one, other] = [await signIn(), await signIn()];
       const next = await use(one.refresh_token, seconds);
       const again = await renew(one.refresh_token);
@@ -278,7 +278,7 @@ describe('refresh tokens', () => {
       expect((await renew(other.refresh_token)).status).toBe(200);
     });
 
-    test('do not prolong that minute', async () => {
+    test('repeated use does not prolong the minute in which it is allowed', async () => {
       const { refresh_token } = await signIn();
       const next = await use(refresh_token, 80);
       for (const secondsAgo of [50, 21]) expect(await use(refresh_token, secondsAgo)).toBe(next);
@@ -286,14 +286,14 @@ describe('refresh tokens', () => {
       expect(refusalOf(await renew(next))).toEqual(refused);
     });
 
-    test('end the family if their successor has been used', async () => {
+    test('repeated use ends the family if the successor has been used', async () => {
       const { refresh_token } = await signIn();
       const newest = await use(await use(refresh_token));
       expect(refusalOf(await renew(refresh_token))).toEqual(refused);
       expect(refusalOf(await renew(newest))).toEqual(refused);
     });
 
-    test('four times at the same time get one successor, which works afterwards', async () => {
+    test('repeated use four times at the same time yields one successor, which works afterwards', async () => {
       const { refresh_token } = await signIn();
       const answers = await Promise.all(Array.from({ length: 4 }, () => renew(refresh_token)));
       expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
@@ -302,7 +302,7 @@ describe('refresh tokens', () => {
       expect((await renew(next)).status).toBe(200);
     });
 
-    test.each([0, 59])('by another client after %i seconds get nothing, and stay valid for their own', async (seconds) => {
+    test.each([0, 59])('another client gets nothing after %i seconds, and the tokens stay valid', async (seconds) => {
       const { refresh_token } = await signIn();
       const next = await use(refresh_token, seconds);
       expect(refusalOf(await renew(refresh_token, stranger))).toEqual(refused);
@@ -310,21 +310,21 @@ describe('refresh tokens', () => {
       expect((await renew(next)).status).toBe(200);
     });
 
-    test('by another client after a minute end the family', async () => {
+    test('another client ends the family after a minute', async () => {
       const { refresh_token } = await signIn();
       const next = await use(refresh_token, 61);
       expect(refusalOf(await renew(refresh_token, stranger))).toEqual(refused);
       expect(refusalOf(await renew(next))).toEqual(refused);
     });
 
-    test.each(['the former', 'the newest'])('get nothing once %s token has been revoked', async (which) => {
+    test.each(['the former', 'the newest'])('nothing is issued once %s token has been revoked', async (which) => {
       const { refresh_token } = await signIn();
       const next = await use(refresh_token);
       await revoke({ token: which === 'the former' ? refresh_token : next });
       for (const token of [refresh_token, next]) expect(refusalOf(await renew(token))).toEqual(refused);
     });
 
-    test('get nothing after a block', async () => {
+    test('nothing is issued after a block', async () => {
       const { refresh_token } = await signIn();
       await use(refresh_token);
       await blockAgent(table, signedInAgentId(grant.person.subject, grant.clientId));
@@ -332,7 +332,7 @@ describe('refresh tokens', () => {
     });
   });
 
-  test('stay valid if the gate cannot sign', async () => {
+  test('refresh tokens stay valid if the gate cannot sign', async () => {
     const { refresh_token } = await signIn();
     const failing = openToken(gate, {
       signingKeys: {
@@ -350,18 +350,18 @@ describe('refresh tokens', () => {
     ['another client', { client_id: 'https://host.example/client.json2' }, [400, 'invalid_grant']],
     ['no client', { client_id: '' }, [400, 'invalid_request']],
     ['another resource', { resource: baseUrl }, [400, 'invalid_target']],
-  ])('are refused with %s, and stay valid for their client', async (_, changes, refusal) => {
+  ])('refresh tokens are refused with %s, and stay valid for their client', async (_, changes, refusal) => {
     const { refresh_token } = await signIn();
     expect(refusalOf(await renew(refresh_token, changes))).toEqual(refusal);
     expect((await renew(refresh_token)).status).toBe(200);
   });
 
-  test.each(['', 'a.b', `${'a'.repeat(43)}.${'b'.repeat(43)}`, 'a'.repeat(201)])('%j is not one', async (token) => {
+  test.each(['', 'a.b', `${'a'.repeat(43)}.${'b'.repeat(43)}`, 'a'.repeat(201)])('%j is not a refresh token', async (token) => {
     const { status, body } = await renew(token);
     expect([status, body.error]).toEqual([400, token === '' || token.length > 200 ? 'invalid_request' : 'invalid_grant']);
   });
 
-  test('end after twelve hours, however often they are used', async () => {
+  test('refresh tokens end after twelve hours, however often they are used', async () => {
     const start = Date.now();
     const tokens = openRefreshTokens(table);
     const { refresh_token } = await signIn();
@@ -371,7 +371,7 @@ describe('refresh tokens', () => {
     expect(await tokens.findOrEnd(next, start + 43_210_000)).toBeUndefined();
   });
 
-  test('end when the policy changes', async () => {
+  test('refresh tokens end when the policy changes', async () => {
     const { refresh_token } = await signIn();
     const answer = await renew(refresh_token, {}, openToken(gate, { template: { ...template, uid: `${template.uid}/next` } }));
     expect(refusalOf(answer)).toEqual(refused);
@@ -380,7 +380,7 @@ describe('refresh tokens', () => {
     expect(refusalOf(await renew(refresh_token))).toEqual(refused);
   });
 
-  test('end when the person is blocked, with any client, and stay ended when the block is lifted', async () => {
+  test('refresh tokens end when the person is blocked, with any client, and stay ended when the block is lifted', async () => {
     const { refresh_token } = await signIn();
     const sub = signedInAgentId(grant.person.subject, grant.clientId);
     await blockAgent(table, sub);
@@ -390,7 +390,7 @@ describe('refresh tokens', () => {
     expect((await signIn()).refresh_token).toBeTruthy();
   });
 
-  test('end even if the block is lifted before they are used', async () => {
+  test('refresh tokens end even if the block is lifted before they are used', async () => {
     const { refresh_token } = await signIn();
     const sub = signedInAgentId(grant.person.subject, grant.clientId);
     await blockAgent(table, sub);
@@ -400,7 +400,7 @@ describe('refresh tokens', () => {
     expect((await renew(later.refresh_token)).status).toBe(200);
   });
 
-  test('end when an admin revokes the agent', async () => {
+  test('refresh tokens end when an admin revokes the agent', async () => {
     const { refresh_token } = await signIn();
     await revokeAgent(table, signedInAgentId(grant.person.subject, grant.clientId));
     const answer = await renew(refresh_token);
@@ -409,14 +409,14 @@ describe('refresh tokens', () => {
     expect((await signIn()).refresh_token).toBeTruthy();
   });
 
-  test('end if their code is used again', async () => {
+  test('refresh tokens end if their code is used again', async () => {
     const form = formOf(await keepCode());
     const { refresh_token } = (await send(form)).body;
     expect(refusalOf(await send(form))).toEqual(refused);
     expect(refusalOf(await renew(refresh_token))).toEqual(refused);
   });
 
-  test('end when their client revokes them (RFC 7009); the response does not reveal whether they existed', async () => {
+  test('refresh tokens end when their client revokes them (RFC 7009); the response does not reveal whether they existed', async () => {
     const { refresh_token } = await signIn();
     for (const form of [{ token: refresh_token, client_id: 'https://other.example/x' }, { token: 'made-up' }]) {
       expect(await revoke(form)).toMatchObject({ status: 200, body: undefined });
@@ -427,12 +427,12 @@ describe('refresh tokens', () => {
     expect(refusalOf(await revoke({}))).toEqual([400, 'invalid_request']);
   });
 
-  test('can be revoked, but PATs cannot, so revoking a PAT is an error (RFC 7009)', async () => {
+  test('refresh tokens can be revoked, but PATs cannot, so revoking a PAT is an error (RFC 7009)', async () => {
     const { access_token } = await signIn();
     expect(refusalOf(await revoke({ token: access_token, token_type_hint: 'access_token' }))).toEqual([400, 'unsupported_token_type']);
   });
 
-  test('are stored as digests only, and not logged', async () => {
+  test('refresh tokens are stored as digests only, and not logged', async () => {
     const former = (await signIn()).refresh_token;
     const { refresh_token } = (await renew(former)).body;
     const [family, secret] = refresh_token.split('.');
@@ -444,7 +444,7 @@ describe('refresh tokens', () => {
 });
 
 describe('agents', () => {
-  test('a block of one applies to the person with any client', async () => {
+  test('a block of an agent applies to the person with any client', async () => {
     const { sub } = await claimsOf(await send(formOf(await keepCode())));
     await blockAgent(table, sub);
     expect(refusalOf(await send(formOf(await keepCode())))).toEqual([400, 'invalid_grant']);
@@ -498,7 +498,7 @@ describe('kinds of PATs', () => {
     ['a proof is sent', { DPoP: 'a.b.c' }, false],
     ['it comes as if it were bound to a key', { Authorization: 'DPoP a.b.c' }, false],
     ['the gate asks for proofs', {}, true],
-  ])('a person\u2019s is refused if %s', async (_, headers, isRequired) => {
+  ])("a person's PAT is refused if %s", async (_, headers, isRequired) => {
     const claims = await claimsOf(await send(formOf(await keepCode())));
     const proofs = openProofs(openUsedJtis(table), isRequired);
     const { status, body } = await invoke(

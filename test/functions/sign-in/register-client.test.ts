@@ -54,7 +54,7 @@ test.each([undefined, null, 'x'.repeat(61), 'Ac\u202eme', 'Claude\u201d, verifie
   },
 );
 
-describe('refuses', () => {
+describe('refused registrations', () => {
   const public_ = /^Only programs on the person's own computer can register here/;
   const shape = /^The registration must have 1 to 5 redirect_uris/;
   test.each<[string, unknown, string, RegExp]>([
@@ -70,14 +70,14 @@ describe('refuses', () => {
     ['long ones together', { redirect_uris: Array(5).fill(`${loopback}?${'x'.repeat(150)}`) }, 'invalid_client_metadata', /too long/],
     ['another flow', { redirect_uris: [loopback], grant_types: ['implicit'] }, 'invalid_client_metadata', shape],
     ['no JSON', '{', 'invalid_request', /^The body is not JSON: at line 1, column 2/],
-  ])('%s', async (_, body, error, description) => {
+  ])('a registration with %s is refused', async (_, body, error, description) => {
     const answer = await register(body);
     expect(tokenRefusal.parse(answer.body)).toEqual({ error, error_description: expect.stringMatching(description) });
     expect([answer.status, answer.headers['Cache-Control']]).toEqual([400, 'no-store']);
   });
 });
 
-describe('finds no client for an id that was not registered', () => {
+describe('unknown ids', () => {
   const encode = (content: unknown) => `local.${Buffer.from(JSON.stringify(content)).toString('base64url')}`;
   test.each([
     'local.',
@@ -91,7 +91,7 @@ describe('finds no client for an id that was not registered', () => {
     encode(['Ac\u202eme', loopback]),
     `${encode(['a program', loopback])}=`,
     `local.${Buffer.from(` ${JSON.stringify(['a program', loopback])}`).toString('base64url')}`,
-  ])('%s', async (clientId) => {
+  ])('the unregistered id %s finds no client', async (clientId) => {
     expect(() => clients.findRegistered(clientId)).toThrow(/^The client_id must be/);
     await expect(clients.find(clientId, baseUrl)).rejects.toMatchObject({
       code: 'invalid_client',

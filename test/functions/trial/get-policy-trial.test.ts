@@ -47,7 +47,7 @@ const read = (tried: PolicyTemplate | undefined, query: Record<string, string> =
     { query },
   );
 
-test('answers 404 without a policy on trial', async () => {
+test('GET /api/policy/try answers 404 without a policy on trial', async () => {
   expect(refusalOf(await read(undefined))).toEqual({
     status: 404,
     code: 'NOT_FOUND',
@@ -56,7 +56,7 @@ test('answers 404 without a policy on trial', async () => {
   });
 });
 
-test('reports by rule, agent and intent what the policy would have done, and which hours have no records', async () => {
+test('GET /api/policy/try reports by rule, agent and intent what the policy would have done, and which hours have no records', async () => {
   const { digest } = readTrial(trial, 'https://api.example/test');
   const call = (minutesAgo: number, more: Partial<Executed> = {}): Executed => {
     const at = nowMs - minutesAgo * 60_000;

@@ -47,7 +47,7 @@ async function countsOf(table: Table, period: StatsPeriod, by: StatsDimension): 
 const executionsOf = async (table: Table, period: StatsPeriod = 'day') =>
   Object.values(await countsOf(table, period, 'service')).reduce((sum, count) => sum + count, 0);
 
-describe('of a delivery', () => {
+describe('deliveries', () => {
   const warn = jest.spyOn(log, 'warn');
   beforeEach(() => {
     nowMs = noon;
@@ -102,7 +102,7 @@ describe('of a delivery', () => {
 });
 
 describe('executions are counted once', () => {
-  test('from changed minutes only, although the minutes of an hour share a partition', async () => {
+  test('executions are counted once from changed minutes only, although the minutes of an hour share a partition', async () => {
     const table = openMemoryTable();
     const { deliver, rollUp } = open(table);
     nowMs = noon + 3 * minuteMs;
@@ -118,7 +118,7 @@ describe('executions are counted once', () => {
     expect(await executionsOf(table)).toBe(4);
   });
 
-  test('even if another of the same minute and partition arrives while they are added up', async () => {
+  test('executions are counted once even if another of the same minute and partition arrives while they are added up', async () => {
     const table = openMemoryTable();
     const { deliver, rollUp } = open(table);
     nowMs = noon;
@@ -236,7 +236,7 @@ describe('executions are counted once', () => {
     }
   };
 
-  test('even if processes die at any write, in many mornings', async () => {
+  test('executions are counted once even if processes die at any write, in many mornings', async () => {
     for (let seed = 100; seed < 112; seed++) await check(openMemoryTable(seed % 2 === 0 ? 3 : undefined), seed);
   });
 });
@@ -253,7 +253,7 @@ describe('a run that rolls up', () => {
   const deliverFive = async (table: Table) =>
     open(table).deliver(Array.from({ length: 15 }, (_, at) => lineOf(executed({ at: noon + Math.floor(at / 3) * minuteMs }))));
 
-  test('excludes others, which write nothing and log the oldest minute', async () => {
+  test('a run that rolls up excludes others, which write nothing and log the oldest minute', async () => {
     const table = openMemoryTable();
     await deliverFive(table);
     const { promise: resumed, resolve: resume } = Promise.withResolvers<void>();
@@ -278,7 +278,7 @@ describe('a run that rolls up', () => {
     ['before its first page', 0, 0, 10],
     ['within the first minute', 4, 0, 10],
     ['within the third minute', 28, 6, 8],
-  ])('and whose time is up %s leaves the rest to the next one', async (_, pages, counted, oldestMinute) => {
+  ])('a run that rolls up and is out of time %s leaves the rest to the next one', async (_, pages, counted, oldestMinute) => {
     const table = openMemoryTable(1);
     await deliverFive(table);
     let asked = 0;
@@ -290,7 +290,7 @@ describe('a run that rolls up', () => {
     expect(await executionsOf(table)).toBe(15);
   });
 
-  test('and that fails logs the oldest minute and gives its lease back', async () => {
+  test('a run that rolls up and fails logs the oldest minute and gives its lease back', async () => {
     const table = openMemoryTable();
     await deliverFive(table);
     const query: Table['query'] = (pk, input) => {
@@ -303,7 +303,7 @@ describe('a run that rolls up', () => {
     expect(await executionsOf(table)).toBe(15);
   });
 
-  test.each(['before', 'after'] as const)('and dies %s any operation loses and duplicates nothing', async (when) => {
+  test.each(['before', 'after'] as const)('a run that rolls up and dies %s any operation loses and duplicates nothing', async (when) => {
     for (let step = 0; ; step++) {
       nowMs = noon + 10 * minuteMs;
       const table = openMemoryTable(2);
@@ -332,7 +332,7 @@ describe('a run that rolls up', () => {
     }
   });
 
-  test('reads pages of at most 1,000 executions, one per partition', async () => {
+  test('a run that rolls up reads pages of at most 1,000 executions, one per partition', async () => {
     const table = openMemoryTable();
     await open(table).deliver([lineOf(executed())]);
     const query = jest.spyOn(table, 'query');
@@ -363,7 +363,7 @@ describe('more agents than have totals of their own', () => {
     nowMs = noon + 2 * minuteMs;
   });
 
-  test('share one per service; the busiest keep their own, and every execution counts once at each level', async () => {
+  test('agents beyond those with their own totals share one per service, and every execution counts once at each level', async () => {
     const table = openMemoryTable();
     const crowd = agents(1_500, (at) => ({ service_id: at % 2 === 0 ? 's1' : 's2' }));
     const busy = Array.from({ length: 30 }, (_, at) => executed({ agent_id: `zz-busy-${at % 3}` }));
@@ -379,7 +379,7 @@ describe('more agents than have totals of their own', () => {
     expect(await sumsOf(table, 'month')).toEqual({ s1: 780, s2: 750 });
   });
 
-  test('keep the totals that they have, whoever comes later', async () => {
+  test('agents keep the totals that they have, whoever comes later', async () => {
     const table = openMemoryTable();
     await open(table).deliver(agents(maxAgents).map(lineOf));
     await open(table).rollUp();
@@ -392,7 +392,7 @@ describe('more agents than have totals of their own', () => {
     expect(await sumsOf(table, 'hour')).toEqual({ s1: 1_003, s2: 40 });
   });
 
-  test('are counted once if a run dies between its writes, and others arrive before the next', async () => {
+  test('executions of shared totals count once if a run dies between its writes, and others arrive before the next', async () => {
     for (const [seed, writes] of [3, 400, 999, 1_001, 1_004, 1_005, 1_006, 1_007].entries()) {
       const table = openMemoryTable();
       const random = seededRandom(seed);
@@ -417,7 +417,7 @@ describe('more agents than have totals of their own', () => {
     }
   });
 
-  test('are chosen once their minute is over, so that nobody who comes first keeps out who calls most', async () => {
+  test('the agents with totals are chosen once their minute is over, so that nobody who comes first keeps out who calls most', async () => {
     const table = openMemoryTable();
     nowMs = noon + 20_000;
     await open(table).deliver(agents(maxAgents + 1).map(lineOf));
@@ -432,7 +432,7 @@ describe('more agents than have totals of their own', () => {
     expect(await sumsOf(table, 'hour')).toEqual({ s1: maxAgents + 51 });
   });
 
-  test('are chosen by their calls, however many agents came before', () => {
+  test('the agents with totals are chosen by their calls, however many agents came before', () => {
     const sums = openSums('agent', []);
     for (let at = 0; at < 45_000; at++) sums.add({ executions: 1, service_id: 's1', agent_id: `once-${at}` });
     for (let at = 0; at < 100; at++) sums.add({ executions: 1, service_id: 's1', agent_id: 'busy' });

@@ -50,7 +50,7 @@ const numbers = (more: object = {}) => ({
   ...more,
 });
 
-test('adds up executions by period', async () => {
+test('GET /api/stats adds up executions by period', async () => {
   const service = { service_id: own, intent_uid: pay };
   await count(
     { ...service, ...called, drift: true, at: noon - 70_000 },
@@ -161,7 +161,7 @@ describe('by service, intent and agent', () => {
     ['admin', { by: 'agent' }, { agents: [eveOfAll, bobOfAll] }],
     ['admin', { by: 'agent', service_id: own }, { agents: [bob, eve] }],
     ['ofNamespace', { by: 'agent' }, { agents: [bob, eve] }],
-  ])('%s sees %j', async (role, query, expected) => {
+  ])('the role %s sees the stats of %j', async (role, query, expected) => {
     const { status, body } = await read(query, { ...someAdmin, ...(role === 'ofNamespace' && { namespaces: ['pay.example'] }) });
     const [list = ''] = Object.keys(expected);
     expect([status, Object.keys(body)]).toEqual([200, ['period', 'from', list]]);
@@ -170,7 +170,7 @@ describe('by service, intent and agent', () => {
     expect({ [list]: shown }).toEqual(expected);
   });
 
-  test('lists the 200 intents and agents with the most executions', async () => {
+  test('GET /api/stats lists the 200 intents and agents with the most executions', async () => {
     nowMs = at + 40 * 86_400_000;
     const names = Array.from({ length: 201 }, (_, number) => `number-${number}`);
     const of = (name: string) => ({ agent_id: name, service_id: own, intent_uid: `pay.example:${name}:v1` });
@@ -185,11 +185,11 @@ test.each<[Record<string, string>, string, string]>([
   [{ period: 'year' }, '/period', 'must be one of "hour", "day", "month"'],
   [{ by: 'namespace' }, '/by', 'must be one of "service", "intent", "agent"'],
   [{ service_id: 'x'.repeat(201) }, '/service_id', 'must have at most 200 characters'],
-])('%p is refused', async (query, path, problem) => {
+])('the query %p is refused', async (query, path, problem) => {
   expect(refusalOf(await read(query))).toEqual(refusals.invalid([path, problem]));
 });
 
-test('lists agents without the total that those beyond the busiest share', async () => {
+test('GET /api/stats lists agents without the total that those beyond the busiest share', async () => {
   nowMs = noon + 40 * 86_400_000;
   const at = nowMs;
   nowMs += 120_000;

@@ -52,14 +52,14 @@ describe('the code that the documentation gives to upstreams', () => {
     ['bytes', { ...post, contentType: 'image/png', body: Buffer.from([0xff, 0, 1]) }],
     ['nothing', { method: 'GET', path: '/?q=%C3%A9' } as const],
     ['an empty body', { ...post, body: '' }],
-  ] satisfies [string, Parameters<typeof call>[0]][])('recognises a call with %s', async (_, request: Parameters<typeof call>[0]) => {
+  ] satisfies [string, Parameters<typeof call>[0]][])('the code accepts a call with %s', async (_, request: Parameters<typeof call>[0]) => {
     const seen = await call(request);
     const sent = { ...seen, ...(Buffer.isBuffer(request.body) && { body: request.body as never }) };
     expect(verify(sent)).toBe(true);
     expect('content-digest' in seen.headers).toBe('body' in request);
   });
 
-  test('recognises no other', async () => {
+  test('the documented code recognises no other call', async () => {
     const genuine = await call(post);
     const withHeader = (name: string, value: string | undefined) => ({ ...genuine, headers: { ...genuine.headers, [name]: value } });
     const input = String(genuine.headers['signature-input']);
@@ -90,7 +90,7 @@ describe('the code that the documentation gives to upstreams', () => {
     expect(verify(genuine, (await directory(makeCallKeys('another'))).body.keys)).toBe(false);
   });
 
-  test('accepts it with a clock that is five minutes off, and not for longer than that', async () => {
+  test('the documented code accepts a call with a clock that is five minutes off, and not for longer than that', async () => {
     const seen = await call(post);
     const { now } = Date;
     const results = [-301, -299, 299, 362].map((seconds) => {
@@ -126,8 +126,8 @@ test('a call and the directory have the fields of the profile', async () => {
     );
 });
 
-describe('keys rotate', () => {
-  test('and each is published a period before it signs and a period after', async () => {
+describe('key rotation', () => {
+  test('keys rotate, and each is published a period before it signs and a period after', async () => {
     const listed = async (period: number) => {
       const at = makeCallKeys('test', () => period * periodMs);
       return { signing: (await at.signing()).keyid, published: (await at.published()).map(({ keyid }) => keyid) };
@@ -138,7 +138,7 @@ describe('keys rotate', () => {
     expect((await listed(10)).published).not.toContain(then.signing);
   });
 
-  test('without leaving a call unsigned or making it wait, whatever becomes of KMS', async () => {
+  test('keys rotate without leaving a call unsigned or making it wait, whatever becomes of KMS', async () => {
     let nowMs = 7.5 * periodMs;
     let asked = 0;
     let isUp = true;
@@ -164,7 +164,7 @@ describe('keys rotate', () => {
     expect(asked).toBe(3);
   });
 
-  test('and without any key, nothing is sent', async () => {
+  test('nothing is sent without any key', async () => {
     const through = openWith({ signers: [openCallSigner({ signing: () => Promise.reject(new Error('down')) })] });
     const before = upstream.seen.length;
     await expect(call(post, through)).rejects.toMatchObject({

@@ -73,7 +73,7 @@ beforeEach(async () => {
 const refusedFor = (problem: unknown) => refusals.invalid(['/agent_directory', problem]);
 
 describe('an agent', () => {
-  test('is verified if its directory lists its key at each issue', async () => {
+  test('an agent is verified if its directory lists its key at each issue', async () => {
     expect(claimsOf(await ask(agent))).toMatchObject({
       agent_domain: domain,
       scope: ['open.example:*:*:execute', 'bot.example:*:*:execute'],
@@ -104,14 +104,14 @@ describe('an agent', () => {
       async () => ({ body: JSON.stringify({ keys: [{ ...jwkOf(await newAgent()), kid: await calculateJwkThumbprint(jwkOf(agent)) }] }) }),
       'lists agent_public_key',
     ],
-  ])('is not verified by a directory that %s', async (_, answers, problem) => {
+  ])('an agent is not verified by a directory that %s', async (_, answers, problem) => {
     answer = await answers();
     expect(refusalOf(await ask(agent))).toEqual(refusedFor(expect.stringContaining(problem)));
     expect(await agents.find(agent.agentId)).toBeUndefined();
   });
 
   test.each(['ftp://bot.example', 'https://bot.example/keys', 'https://a@bot.example', 'https://BOT.example'])(
-    'cannot name the directory %j',
+    'an agent cannot name the directory %j',
     async (name) => {
       const seen = upstream.seen.length;
       const refused = await ask(agent, { agent_directory: name });
@@ -120,7 +120,7 @@ describe('an agent', () => {
     },
   );
 
-  test('causes one directory read a minute, and none before its signature is verified', async () => {
+  test('an agent causes one directory read a minute, and none before its signature is verified', async () => {
     const seen = upstream.seen.length;
     expect((await ask({ ...agent, privateKey: (await newAgent()).privateKey })).status).toBe(400);
     expect(upstream.seen.length).toBe(seen);
