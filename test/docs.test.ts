@@ -553,7 +553,7 @@ describe('links', () => {
         .replaceAll(' ', '-'),
     );
 
-  test.each(sources)('of %s lead somewhere', (page) => {
+  test.each(sources)('the links of %s lead somewhere', (page) => {
     const links = [...textOf(page).matchAll(/\]\(([^)\s]+)\)|(?:src|srcset)="([^"]+)"/g)].map(([, link = '', image = '']) => link || image);
     const broken = links.filter((link) => {
       if (/^[a-z]+:/.test(link)) return false;

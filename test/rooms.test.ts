@@ -114,11 +114,11 @@ test('handlers have at most 80 lines, and no file of functions/ more than 300', 
 });
 
 describe('imports', () => {
-  test('are found', () => {
+  test('imports are found', () => {
     expect(imports.length).toBeGreaterThan(300);
   });
 
-  test.each(mayImport.map(([room, allowed]) => ({ room, allowed })))('of $room stay within $allowed', ({ room, allowed }) => {
+  test.each(mayImport.map(([room, allowed]) => ({ room, allowed })))('imports of $room stay within $allowed', ({ room, allowed }) => {
     const strays = imports.filter(
       ({ file, target }) =>
         mayImport.find(([one]) => one.test(file))?.[0] === room &&
@@ -129,7 +129,7 @@ describe('imports', () => {
     expect(strays).toEqual([]);
   });
 
-  test('of a feature are in its own folders, the sockets and the benchmarks only', () => {
+  test('imports of a feature are in its own folders, the sockets and the benchmarks only', () => {
     const strays = imports.filter(({ file, target }) => {
       const feature = featureOf(target);
       return feature !== undefined && featureOf(file) !== feature && !sockets.includes(file) && !file.startsWith('tools/bench/');
@@ -137,7 +137,7 @@ describe('imports', () => {
     expect(strays.map(({ file, target }) => `${file} > ${target}`).sort()).toEqual(uncut);
   });
 
-  test('of a feature by what tests share are in its own folders and the socket only', () => {
+  test('imports of a feature by what tests share are in its own folders and the socket only', () => {
     const strays = importsOf('test/support/**/*.ts').filter(({ file, target }) => {
       const feature = featureOf(target);
       return feature !== undefined && !file.includes(`/${feature}/`) && file !== 'test/support/features.ts';
@@ -145,20 +145,20 @@ describe('imports', () => {
     expect(strays).toEqual([]);
   });
 
-  test.each(belongsTo.map(([name, room]) => ({ name, room })))('of $name are only in $room', ({ name, room }) => {
+  test.each(belongsTo.map(([name, room]) => ({ name, room })))('imports of $name are only in $room', ({ name, room }) => {
     expect(imports.filter(({ file, target }) => name.test(target) && !room.test(file))).toEqual([]);
   });
 
-  test('lead from every room of functions/core only to rooms that are listed here', () => {
+  test('imports lead from every room of functions/core only to rooms that are listed here', () => {
     const rooms = globSync('functions/core/**/*.ts').map((path) => dirname(path).replace('functions/core/', ''));
     expect([...new Set(rooms)].sort()).toEqual(['aws', 'json', 'runtime', ...Object.keys(coreRooms)].sort());
   });
 
-  test('form no cycle between files', () => {
+  test('imports form no cycle between files', () => {
     expect(circlesAmong((file) => file)).toEqual([]);
   });
 
-  test('form no cycle between the rooms and features of functions/', () => {
+  test('imports form no cycle between the rooms and features of functions/', () => {
     const roomOf = (file: string) => /^functions\/(?:core\/)?(.+)\/[^/]+$/.exec(file)?.[1] ?? file;
     expect(circlesAmong(roomOf)).toEqual([]);
   });

@@ -34,19 +34,19 @@ describe('a service that is imported again', () => {
       { headers: { 'api-version': '1', 'X-Own': 'a' } },
       { headers: { 'X-Own': 'a', 'Api-Version': '2' } },
     ],
-  ])('%s', (_, more, registered, expected) => {
+  ])('a service that is imported again %s', (_, more, registered, expected) => {
     const before = { ...stated, ...registered };
     expect(combineService({ ...stated, ...more }, before)).toEqual({ ...before, ...expected });
   });
 
-  test('gets a requested name, even if an import wrote the old one', () => {
+  test('a service that is imported again gets a requested name, even if an import wrote the old one', () => {
     const asked = { ...stated, description: 'Things' };
     const before = { ...stated, service_name: 'Old name', description: 'Old name' };
     expect(combineService(asked, before, true)).toEqual(asked);
     expect(combineService(asked, { ...before, description: 'By hand' }, true)).toEqual({ ...asked, description: 'By hand' });
   });
 
-  test('keeps header fields that the document does not set', () => {
+  test('a service that is imported again keeps header fields that the document does not set', () => {
     expect(openHeaders({ ...stated, headers: { a: '1' } }, { headers: { A: '0', B: '2' } })).toEqual({ B: '2' });
     expect(openHeaders(stated, undefined)).toEqual({});
   });
@@ -94,7 +94,7 @@ describe('an intent that is imported again', () => {
       },
       stated,
     ],
-  ])('%s', (_, more, registered, expected) => {
+  ])('an intent that is imported again %s', (_, more, registered, expected) => {
     const before = { ...stated, ...registered };
     expect(combineIntent({ ...stated, ...more }, before)).toEqual({ ...before, ...expected });
   });

@@ -91,7 +91,7 @@ test('the normal form of an intent keeps every member of its endpoint and inputs
 });
 
 describe('a registry file', () => {
-  test.each(['yaml', 'json'] as const)('survives a round trip in %s', async (format) => {
+  test.each(['yaml', 'json'] as const)('a registry file survives a round trip in %s', async (format) => {
     await fc.assert(
       fc.asyncProperty(services, async (list) => {
         const text = await write(format, list);
@@ -102,7 +102,7 @@ describe('a registry file', () => {
     );
   });
 
-  test.each(['yaml', 'json'] as const)('keeps every digit in %s', async (format) => {
+  test.each(['yaml', 'json'] as const)('a registry file keeps every digit in %s', async (format) => {
     const amounts = {
       default: JSON.rawJSON('1.10'),
       enum: [JSON.rawJSON('12345678901234567890'), 1, '1.10'],
@@ -116,12 +116,12 @@ describe('a registry file', () => {
     expect(length[0]?.intents[0]?.input_parameters[0]?.maxLength).toBe(100);
   });
 
-  test('is read in the same way by YAML 1.1', async () => {
+  test('a registry file is read in the same way by YAML 1.1', async () => {
     const text = await write('yaml', [{ service, intents: [intent('a:b:v1', { intent_name: 'no', description: '12:30:45' })] }]);
     expect(parse(text, { version: '1.1' }).services[0].intents[0]).toMatchObject({ intent_name: 'no', description: '12:30:45' });
   });
 
-  test('is refused with every invalid place', () => {
+  test('a registry file is refused with every invalid place', () => {
     const file = {
       registry: 1,
       services: [{ ...service, service_url: 'ftp://x', intents: [intent('a:b:v1'), { ...intent('a:c:v1'), colour: 1 }] }],
@@ -137,14 +137,14 @@ describe('a registry file', () => {
     });
   });
 
-  test('has every member of an intent except the version, which is part of its uid', () => {
+  test('a registry file has every member of an intent except the version, which is part of its uid', () => {
     const settings = { category: 'c', tags: ['t'], deprecated: true, draft: true, fields: ['/a'], strict: true };
     const full = normalizeIntent(intent('a:b:v1', settings));
     expect(full).toMatchObject(settings);
     expect(Object.keys({ ...full, version: 'v1' }).sort()).toEqual(Object.keys(intentInput.shape).sort());
   });
 
-  test('has every member of an endpoint', () => {
+  test('a registry file has every member of an endpoint', () => {
     const endpoint = {
       method: 'POST',
       url: 'https://a.example',
@@ -160,7 +160,7 @@ describe('a registry file', () => {
     expect(Object.keys(normal.endpoint).sort()).toEqual(Object.keys(intentInput.shape.endpoint.options[1].shape).sort());
   });
 
-  test('contains a uid only once', () => {
+  test('a registry file contains a uid only once', () => {
     const file = {
       registry: 1,
       services: [

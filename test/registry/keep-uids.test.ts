@@ -60,7 +60,7 @@ test.each<[string, before: Record<string, string>, now: Record<string, string>, 
     { 'GET /a/b': 'get-a-b-840b7118:v1', 'GET /a.b': 'get-ab:v1' },
   ],
   ['another method', { 'PUT /a': 'x' }, { 'PATCH /a': 'y' }, { 'PATCH /a': 'y:v1' }],
-])('%s', (_, before, now, expected) => {
+])('an import keeps the uids of operations that it recognises: %s', (_, before, now, expected) => {
   expect(slugsOf(keepUids(plan(now), registered(plan(before))))).toEqual(expected);
 });
 

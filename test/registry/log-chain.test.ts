@@ -44,11 +44,11 @@ describe('a log fits', () => {
     ['if all of it has expired', [[]], 0, undefined],
     ['with the head that an earlier check has printed', [log, headAt(10), headAt(6)], 10, 1],
     ['if its head has moved on meanwhile', [log, headAt(7), undefined, headAt(10)], 10, 1],
-  ])('%s', (_, given, count, oldest) => {
+  ])('a log fits %s', (_, given, count, oldest) => {
     expect(check(...given)).toEqual({ misfits: [], count, ...(oldest && { oldest: { seq: oldest, at: at(oldest).at } }) });
   });
 
-  test('whatever the order of the members', () => {
+  test('a log fits whatever the order of the members', () => {
     const { seq, ...members } = at(4);
     expect(misfitsOf(withEntry({ ...members, seq }))).toEqual([]);
   });
@@ -93,6 +93,6 @@ test.each<[string, Parameters<typeof check>, string[]]>([
     ['10 is not in the log, which is empty.'],
   ],
   ['a log that ends before the expected entry', [log.slice(0, 8), headAt(8), headAt(10)], ['10 is expected, but the log ends before it.']],
-])('names %s', (_, given, misfits) => {
+])('the verification of the log names %s', (_, given, misfits) => {
   expect(misfitsOf(...given)).toEqual(misfits);
 });

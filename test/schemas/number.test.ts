@@ -15,8 +15,8 @@ import {
 
 const read = (text: string) => parseExact(text) as Numeric;
 
-describe('numbers keep every digit', () => {
-  test('of which double precision has no such spelling', () => {
+describe('digits', () => {
+  test('numbers keep the digits that double precision loses', () => {
     for (const text of ['9007199254740993', '0.1234567890123456789', '1.10', '1.0', '1e400', '1E+2', '-0', '1e-400', '9'.repeat(1000)]) {
       expect([isRawNumber(read(text)), isNumeric(read(text))]).toEqual([true, true]);
       expect(JSON.stringify({ a: [read(text)] })).toBe(`{"a":[${text}]}`);
@@ -27,7 +27,7 @@ describe('numbers keep every digit', () => {
     expect(read(text)).toBe(Number(text));
   });
 
-  test('however they are written', () => {
+  test('numbers keep every digit however they are written', () => {
     const digits = fc.stringMatching(/^[0-9]{1,30}$/);
     const number = fc
       .record({
@@ -45,20 +45,20 @@ describe('numbers keep every digit', () => {
     );
   });
 
-  test('an object that looks like one is none', () => {
+  test('an object that looks like a number is none', () => {
     expect(isNumeric(JSON.parse('{"rawJSON":"1"}'))).toBe(false);
     expect(canonicalText(parseExact('[{"rawJSON":"1.0"}]'))).not.toBe(canonicalText(parseExact('[1.0]')));
   });
 });
 
-describe('numbers are compared exactly', () => {
+describe('comparisons', () => {
   const ordered = [
     ...[`-1e${'9'.repeat(1_001)}`, `-1e${'9'.repeat(1_000)}`, '-1e1000000000000000000000', '-1e400', '-9007199254740993'],
     ...['-9007199254740992', '-1.5', '-1e-400', '0', `1e-${'9'.repeat(1_001)}`, `1e-${'9'.repeat(1_000)}`, '1e-401', '1e-400', '0.1'],
     ...['0.10000000000000000000001', '1', '1.00000000000000000001', '2', '9007199254740992', '9007199254740993', '9007199254740994'],
     ...['1e400', '1.1e400', '1e401'],
   ];
-  test('in order', () => {
+  test('numbers are ordered exactly', () => {
     for (const [at, left] of ordered.entries())
       for (const [other, right] of ordered.entries())
         expect([left, right, Math.sign(compareNumbers(read(left), read(right)))]).toEqual([left, right, Math.sign(at - other)]);
@@ -76,18 +76,18 @@ describe('numbers are compared exactly', () => {
     ['900719925474099300e-2', '9007199254740993'],
     [`1e${'0'.repeat(2_000)}400`, '1e400'],
     [`1e+${'0'.repeat(2_000)}`, '1'],
-  ])('%s is %s', (left, right) => {
+  ])('the numbers %s and %s are equal', (left, right) => {
     expect(compareNumbers(read(left), read(right))).toBe(0);
     expect(canonicalNumber(read(left))).toBe(canonicalNumber(read(right)));
   });
 
-  test('whether they are whole', () => {
+  test('numbers are whole or not by their exact value', () => {
     const whole = ['1.0', '1e400', '9007199254740993', '10e-1', '0.0'];
     const fractions = ['9007199254740993.5', '1e-1', '1e-400'];
     expect([...whole, ...fractions].filter((text) => isWhole(read(text)))).toEqual(whole);
   });
 
-  test('a double that would be rounded is none', () => {
+  test('a double that would be rounded is not an exact number', () => {
     expect(['1.10', '9007199254740992'].map((text) => toDouble(read(text)))).toEqual([1.1, 9007199254740992]);
     for (const text of ['9007199254740993', '1e400', '0.1234567890123456789']) expect(toDouble(read(text))).toBeUndefined();
   });

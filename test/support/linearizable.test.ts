@@ -26,7 +26,7 @@ test.each<[string, Operation<Op>[]]>([
     'one of two swaps at once',
     [op({ expected: 0, swap: 1, ok: true }, 0, 9), op({ expected: 0, swap: 2, ok: false }, 0, 9), op({ read: 1 }, 10, 11)],
   ],
-])('accepts %s', (_, history) => {
+])('the checker accepts %s', (_, history) => {
   expect(isLinearizable(history, register)).toBe(true);
 });
 
@@ -40,6 +40,6 @@ test.each<[string, Operation<Op>[]]>([
     [op({ write: 1 }, 0), op({ read: 1 }, 1, 2), op({ write: 2 }, 3, 4), op({ read: 1 }, 5, 6)],
   ],
   ['a value that nobody wrote', [op({ read: 7 }, 0, 1)]],
-])('refuses %s', (_, history) => {
+])('the checker refuses %s', (_, history) => {
   expect(isLinearizable(history, register)).toBe(false);
 });

@@ -32,7 +32,7 @@ const careless: Scenario = {
 };
 
 describe('the explorer', () => {
-  test('finds the schedule in which two callers look before either of them writes, and plays it again', async () => {
+  test('the explorer finds the schedule in which two callers look before either of them writes, and plays it again', async () => {
     const { violation, schedules } = await exploreAll(careless);
     expect(violation?.message).toBe('two took the place');
     expect(schedules).toBeLessThan(10);
@@ -40,7 +40,7 @@ describe('the explorer', () => {
     expect(await replay(careless, '0.0\n0.1\n1.0')).toBeUndefined();
   });
 
-  test('finds it at random, too', async () => {
+  test('the explorer finds the schedule at random, too', async () => {
     const random = seededRandom(1);
     const found = await Promise.resolve(Array.from({ length: 30 })).then(async (tries) => {
       for (const _ of tries) {
@@ -52,7 +52,7 @@ describe('the explorer', () => {
     expect(found?.message).toBe('two took the place');
   });
 
-  test('plays every schedule once: what does not meet is in one order only', async () => {
+  test('the explorer plays every schedule once: what does not meet is in one order only', async () => {
     const apart: Scenario = {
       ...careless,
       prepare: async () => ({
@@ -79,7 +79,7 @@ describe('the explorer', () => {
     expect(await exploreAll(together)).toMatchObject({ schedules: 2, isComplete: true });
   });
 
-  test('comes to the end of a scenario of the gate', async () => {
+  test('the explorer comes to the end of a scenario of the gate', async () => {
     const scenario = scenarios.find(({ name }) => name === 'one signed policy three times') as Scenario;
     expect(await exploreAll(scenario)).toMatchObject({ isComplete: true, schedules: expect.any(Number) });
   });

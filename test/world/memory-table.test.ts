@@ -8,7 +8,7 @@ import { play, steps } from './table-steps.ts';
 const engine = await startTable();
 afterAll(() => engine.stop());
 
-test('does what the local table does', async () => {
+test('the table in memory does what the local table does', async () => {
   const seen = new Map<string, number>();
   await fc.assert(
     fc.asyncProperty(steps, async (all) => {
@@ -32,7 +32,7 @@ test.each([
   ['a page backward', { limit: 2, isBackward: true as const, start: keys.agentListed('active', 'd') }],
   ['what follows a key', { range: ['>', keys.agentListed('active', 'b').sk] as const }],
   ['what begins with a text', { range: ['begins', keys.agentListed('active', 'b').sk] as const }],
-])('lists %s as the table engine does', async (_, query) => {
+])('the table in memory lists %s as the table engine does', async (_, query) => {
   const memory = openMemoryTable();
   for (const table of [memory, engine.table]) {
     for (const [at, name] of ['d', 'b', 'a', 'é', 'c'].entries()) {
@@ -43,7 +43,7 @@ test.each([
   expect(await memory.query(pk, query)).toEqual(await engine.table.query(pk, query));
 });
 
-test('writes batches as the table engine does', async () => {
+test('the table in memory writes batches as the table engine does', async () => {
   const memory = openMemoryTable();
   const put = (name: string, n: number) => ({ put: { ...keys.call(name, 'batch'), n } });
   const names = Array.from({ length: 24 }, (_, at) => `batch${at}`);

@@ -21,7 +21,7 @@ const at = (...urls: (string | object)[]) => ({ servers: urls.map((url) => (type
 const urlsOf = ({ intents }: ReturnType<typeof plan>) => intents.map(({ endpoint }) => endpoint.url);
 const reasonsOf = ({ skipped }: ReturnType<typeof plan>) => skipped.map(({ path, reason }) => [path, reason]);
 
-describe('an operation is called at the server', () => {
+describe('addresses of operations', () => {
   const base = 'https://us.example/api/v2';
   const allowedOrigins = ['https://up.example', 'https://docs.example', 'https://eu.example'];
   const documentUrl = 'https://docs.example/specs/tides/openapi.json';
@@ -64,13 +64,13 @@ describe('an operation is called at the server', () => {
       'https://eu.example/2/tides',
     ],
     ['that needs no variable', at('https://{r}.example', ' https://eu.example\n'), {}, {}, {}, 'https://eu.example/tides'],
-  ])('%s', (_, root, path, operation, more, url) => {
+  ])('an operation is called at the server %s', (_, root, path, operation, more, url) => {
     const planned = plan(document({ '/tides': { ...path, get: act('list', operation) } }, root), { ...more, allowedOrigins });
     expect([urlsOf(planned), planned.skipped]).toEqual([[url], []]);
   });
 });
 
-describe('an operation whose address is not given is skipped:', () => {
+describe('addresses that are not given', () => {
   const none = 'has no absolute server address; give one with --base-url';
   test.each<[title: string, servers: unknown, path: string, reason: string]>([
     ['relative to a document at no address', [{ url: '/v2' }], '/servers/0/url', none],
@@ -88,7 +88,7 @@ describe('an operation whose address is not given is skipped:', () => {
       '/servers/0/url',
       'has the server variable zone without a default; correct the document',
     ],
-  ])('%s', (_, servers, path, reason) => {
+  ])('an operation whose address is not given is skipped: %s', (_, servers, path, reason) => {
     const paths = { '/tides': { get: act('list'), put: act('upload', { servers }) } };
     const planned = plan(document(paths, at('https://eu.example')));
     expect(urlsOf(planned)).toEqual(['https://eu.example/tides']);
@@ -96,7 +96,7 @@ describe('an operation whose address is not given is skipped:', () => {
   });
 
   test.each(['///up.example', '/\\up.example', '\\\\up.example', '/\t/up.example', 'https:/up.example', 'https:up.example', ''])(
-    'a relative address in which parsers find another host: %j',
+    'an operation is skipped if parsers find another host in its relative address: %j',
     (url) => {
       const planned = plan(document({ '/tides': { get: act('list', at(url)) } }), { baseUrl: 'https://eu.example' });
       expect([planned.intents, reasonsOf(planned)]).toEqual([[], [['/paths/~1tides/get/servers/0/url', none]]]);
@@ -104,7 +104,7 @@ describe('an operation whose address is not given is skipped:', () => {
   );
 });
 
-describe('the address of a service whose document has no servers is', () => {
+describe('addresses of services', () => {
   test.each<[title: string, servers: (string | undefined)[], more: Partial<ImportOptions>, serviceUrl: string, count: number]>([
     ['the server that all operations have', ['https://a.example/v1', 'https://a.example/v1/'], {}, 'https://a.example/v1', 2],
     ['the origin that they share', ['https://a.example/v1', 'https://a.example/v2'], {}, 'https://a.example', 2],
@@ -113,7 +113,7 @@ describe('the address of a service whose document has no servers is', () => {
     ['that of most operations, though some have none', ['https://a.example', undefined], {}, 'https://a.example', 1],
     ['not that of the document', ['https://a.example'], { documentUrl: 'https://docs.example/x.json' }, 'https://a.example', 1],
     ['that of --base-url', ['https://a.example', '/'], { baseUrl: 'https://b.example/v1' }, 'https://b.example/v1', 1],
-  ])('%s', (_, servers, more, serviceUrl, count) => {
+  ])('the address of a service whose document has no servers is %s', (_, servers, more, serviceUrl, count) => {
     const paths = Object.fromEntries(servers.map((url, index) => [`/${index}`, { ...(url && at(url)), get: act(`act ${index}`) }]));
     const { service, intents, skipped } = plan(document(paths), more);
     expect([service.service_url, intents.length, skipped.length]).toEqual([serviceUrl, count, servers.length - count]);
@@ -121,7 +121,7 @@ describe('the address of a service whose document has no servers is', () => {
     expect(namespace).toBe(new URL(serviceUrl).host);
   });
 
-  test('not that of a few operations', () => {
+  test('the address of a service whose document has no servers is not that of a few operations', () => {
     const paths = { '/a': { get: act('a', at('https://up.example')) }, '/b': { get: act('b'), put: act('c') } };
     expect(() => plan(document(paths))).toThrow(
       new DocumentError('The document has no absolute server address; give one with --base-url, for example https://api.example.com/v1.'),
@@ -159,7 +159,7 @@ describe('--base-url', () => {
     'https://api.example/a b',
     ' https://api.example',
     'https://api.example:port',
-  ])('%j is refused', (baseUrl) => {
+  ])('--base-url %j is refused', (baseUrl) => {
     const refusal = new DocumentError(
       '--base-url needs an http or https address without user information, query, fragment or variables, for example https://api.example.com/v1.',
     );
@@ -172,12 +172,12 @@ describe('--base-url', () => {
     ['https://api.example', 'https://api.example/tides'],
     ['HTTPS://API.example:443/v1//', 'HTTPS://API.example:443/v1/tides'],
     ['https://api.example/@v1', 'https://api.example/@v1/tides'],
-  ])('%s leads to %s', (baseUrl, url) => {
+  ])('--base-url %s leads to %s', (baseUrl, url) => {
     expect(urlsOf(plan(document({ '/tides': { get: act('list') } }), { baseUrl }))).toEqual([url]);
   });
 });
 
-describe('a document that gives no address is refused and says why:', () => {
+describe('documents that give no address', () => {
   const none = 'has no absolute server address; give one with --base-url';
   test.each<[title: string, document: unknown, message: string]>([
     ['no servers', document({ '/tides': { get: act('list') } }), none],
@@ -212,12 +212,12 @@ describe('a document that gives no address is refused and says why:', () => {
     ['a Swagger base path that is an address', swagger({ host: 'a.example', basePath: 'https://b.example/v1' }), none],
     ['a Swagger host of another scheme', swagger({ host: 'ftp://a.example' }), none],
     ['web sockets only', swagger({ host: 'a.example', schemes: ['wss'] }), none],
-  ])('%s', (_, given, message) => {
+  ])('a document that gives no address is refused and says why: %s', (_, given, message) => {
     expect(() => plan(given)).toThrow(new DocumentError(`The document ${message}, for example https://api.example.com/v1.`));
   });
 });
 
-describe('an operation of Swagger 2.0 is called at', () => {
+describe('addresses of operations in Swagger 2.0', () => {
   const documentUrl = 'https://docs.example/specs/swagger.json';
   test.each<[title: string, members: object, operation: object, more: Partial<ImportOptions>, url: string]>([
     ['a base path without a slash', { host: 'a.example', basePath: 'v2' }, {}, {}, 'https://a.example/v2/tides'],
@@ -258,18 +258,18 @@ describe('an operation of Swagger 2.0 is called at', () => {
       { documentUrl },
       'https://docs.example/evil.example/v2/tides',
     ],
-  ])('%s', (_, members, operation, more, url) => {
+  ])('an operation of Swagger 2.0 is called at %s', (_, members, operation, more, url) => {
     const planned = plan(swagger(members, operation), { ...more, allowedOrigins: ['https://a.example'] });
     expect([urlsOf(planned), planned.skipped]).toEqual([[url], []]);
   });
 
-  test('no address whose schemes are not those of HTTP', () => {
+  test('an operation of Swagger 2.0 is called at no address whose schemes are not those of HTTP', () => {
     const planned = plan(swagger({ host: 'a.example' }, { schemes: ['wss'] }));
     expect(reasonsOf(planned)).toEqual([['/paths/~1tides/get', 'has no absolute server address; give one with --base-url']]);
   });
 });
 
-describe('the places of path parameters', () => {
+describe('places of path parameters', () => {
   const parameter = (name: string, more: object = {}) => ({
     name,
     in: 'path',
@@ -302,7 +302,7 @@ describe('the places of path parameters', () => {
     ['/files/{file:path}', ['file'], '/files/{file}', [oneSegment('file')]],
     ['/v1/{name=harbours/*}:move', ['name'], '/v1/{name}:move', [oneSegment('name')]],
     ['/users/{userID}', ['user_id'], '/users/{user_id}', ['the path variable userID was read as the path parameter user_id']],
-  ])('of %s with %j', (path, names, template, notes = []) => {
+  ])('the path %s has places for the parameters %j', (path, names, template, notes = []) => {
     const planned = planPath(path, ...names);
     expect(urlsOf(planned)).toEqual([`https://a.example${template}`]);
     const inputs = names.map((name) => ({ name, type: 'string', required: true, maxLength: 9 }));
@@ -316,14 +316,14 @@ describe('the places of path parameters', () => {
     ['/users/:identity', 'id'],
     ['/users/{org}', 'id'],
     ['/orders:cancel', 'cancel'],
-  ])('of %s lack %s, so that the operation is skipped', (path, name) => {
+  ])('the path %s lacks places for %s, so that the operation is skipped', (path, name) => {
     const planned = planPath(path, name);
     expect(planned.intents).toEqual([]);
     const place = expect.stringMatching(/\/get\/parameters\/0$/);
     expect(reasonsOf(planned)).toEqual([[place, `needs the path parameter ${name}, which has no place in its path`]]);
   });
 
-  test('are not needed by a parameter that is said to be optional', () => {
+  test('a parameter that is said to be optional needs no place in the path', () => {
     const parameters = [parameter('id', { required: false })];
     const planned = plan(document({ '/users': { get: act('act', { parameters }) } }, at('https://a.example')));
     expect([urlsOf(planned), planned.notes.map(({ note }) => note)]).toEqual([
@@ -332,7 +332,7 @@ describe('the places of path parameters', () => {
     ]);
   });
 
-  test('in Swagger 2.0, and the name that follows from them', () => {
+  test('the paths of Swagger 2.0 have places for parameters, and the name that follows from them', () => {
     const parameters = [{ name: 'id', in: 'path', required: true, type: 'string' }];
     const planned = plan({ ...swagger({ host: 'a.example' }), paths: { '/users/:id': { delete: act(undefined, { parameters }) } } });
     expect(planned.intents).toMatchObject([
@@ -341,7 +341,7 @@ describe('the places of path parameters', () => {
   });
 });
 
-describe('operations that look alike have slugs of their own, whatever their order:', () => {
+describe('operations that look alike', () => {
   const slugsOf = (paths: [string, object][]) => {
     const { intents, skipped } = plan(document(Object.fromEntries(paths), at('https://a.example')));
     expect(skipped).toEqual([]);
@@ -399,7 +399,7 @@ describe('operations that look alike have slugs of their own, whatever their ord
       ],
       [digest, 'get-c', 'get-b'],
     ],
-  ])('%s', (_, paths, expected) => {
+  ])('operations that look alike have slugs of their own, whatever their order: %s', (_, paths, expected) => {
     const slugs = slugsOf(paths);
     expect(Object.values(slugs)).toEqual(expected);
     expect(new Set(Object.values(slugs)).size).toBe(expected.length);
@@ -431,7 +431,7 @@ test.each<[name: string, other: string, where: string, inputs: string[]]>([
   expect(intent?.input_parameters.at(-1)?.description).toBe('of the operation');
 });
 
-describe('operations that need another credential than the service sends say so:', () => {
+describe('other credentials', () => {
   const key = (name: string, where = 'header') => ({ type: 'apiKey', in: where, name });
   const once = (other: string, own: string) =>
     `requires ${other} in the place of ${own}, and a service sends one credential; to call it, import the document once more with another --name and --namespace`;
@@ -457,7 +457,7 @@ describe('operations that need another credential than the service sends say so:
     ['none if it likes', [['client']], [['app'], []]],
     ['what the document says', [['client']], undefined],
     ['what most operations say', undefined, [['app']], once('app', 'client')],
-  ])('%s', (_, security, operation, note = '') => {
+  ])('an operation that needs another credential than the service sends says so: %s', (_, security, operation, note = '') => {
     const secure = (given: Scheme[][] | undefined) => ({
       security: given?.map((names) => Object.fromEntries(names.map((name) => [name, []]))),
     });
@@ -468,7 +468,7 @@ describe('operations that need another credential than the service sends say so:
   });
 });
 
-describe('a member that its version does not have is noted:', () => {
+describe('members that a version does not have', () => {
   const item = '/paths/~1tides/get';
   const query = (more: object) => ({ parameters: [{ name: 'a', in: 'query', ...more }] });
   const json = { content: { 'application/json': { schema: { type: 'object' } } } };
@@ -529,7 +529,7 @@ describe('a member that its version does not have is noted:', () => {
     ['parameters by name', 'swagger', { parameters: { a: { in: 'query' } } }, {}, item, 'parameters was left out: it must be a list'],
     ['one tag', 'openapi', { tags: 'sea' }, {}, item, 'tags was left out: it must be a list'],
     ['one requirement', 'openapi', { security: { key: [] } }, {}, item, 'security was left out: it must be a list'],
-  ])('%s in %s', (_, version, operation, more, path, note) => {
+  ])('a member that its version does not have is noted: %s in %s', (_, version, operation, more, path, note) => {
     const paths = { '/tides': { get: act('list', operation) } };
     const given = version === 'swagger' ? { ...swagger({ host: 'a.example' }), paths } : document(paths, at('https://a.example'));
     const { notes, skipped, intents } = plan({ ...given, ...more });
@@ -537,13 +537,13 @@ describe('a member that its version does not have is noted:', () => {
     expect(intents[0]?.endpoint.url).toBe('https://a.example/tides');
   });
 
-  test('parameters by name at a path', () => {
+  test('parameters by name at a path are noted', () => {
     const item = { parameters: { a: { in: 'query' } }, get: act('list') };
     const { notes } = plan(document({ '/tides': item }, at('https://a.example')));
     expect(notes).toEqual([{ path: '/paths/~1tides', note: 'parameters was left out: it must be a list' }]);
   });
 
-  test('not members that are empty YAML', () => {
+  test('members that are empty YAML are not noted', () => {
     const operation = { parameters: null, tags: null, security: null, servers: null };
     expect(plan(document({ '/tides': { get: act('list', operation) } }, at('https://a.example'))).notes).toEqual([]);
   });

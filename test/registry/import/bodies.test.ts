@@ -61,23 +61,21 @@ const bytes = (body: string) => Buffer.from(body).toString('base64');
 const jsonType = 'application/json';
 const form = 'application/x-www-form-urlencoded';
 
-describe('a body of any JSON value is one input', () => {
-  test.each<[string, object]>([
-    ['an empty schema', json({})],
-    ['the schema true', json(true)],
-    ['no schema', content({ 'application/json': {} })],
-    ['a schema that only has a description', json({ description: 'An event' })],
-    ['a reference to nothing', json({ $ref: '#/components/schemas/Gone' })],
-    ['a range of types without a schema', content({ '*/*': {} })],
-  ])('%s', async (_, operation) => {
-    const { intent } = planOne(operation);
-    expect(inputsOf(intent)).toEqual(['body: any, required']);
-    for (const body of [[1, { a: 2 }], 'text', 3, true, null, { a: null }])
-      expect(await execute(intent, { body })).toMatchObject({ type: jsonType, body: JSON.stringify(body) });
-  });
+test.each<[string, object]>([
+  ['an empty schema', json({})],
+  ['the schema true', json(true)],
+  ['no schema', content({ 'application/json': {} })],
+  ['a schema that only has a description', json({ description: 'An event' })],
+  ['a reference to nothing', json({ $ref: '#/components/schemas/Gone' })],
+  ['a range of types without a schema', content({ '*/*': {} })],
+])('a body of any JSON value is one input: %s', async (_, operation) => {
+  const { intent } = planOne(operation);
+  expect(inputsOf(intent)).toEqual(['body: any, required']);
+  for (const body of [[1, { a: 2 }], 'text', 3, true, null, { a: null }])
+    expect(await execute(intent, { body })).toMatchObject({ type: jsonType, body: JSON.stringify(body) });
 });
 
-describe('members that a document allows or requires without describing them can be sent', () => {
+describe('members that are not described', () => {
   const kind = { kind: text };
   test.each<[string, object, sent: object]>([
     ['additionalProperties: true', object(kind, { additionalProperties: true }), { kind: 'a', 'x.y': [1] }],
@@ -91,7 +89,7 @@ describe('members that a document allows or requires without describing them can
     ['required members only', { required: ['team'] }, { team: 1 }],
     ['an object with no described members', object({}), { team: 1 }],
     ['a map with no described members', object({}, { additionalProperties: text }), { team: 'b' }],
-  ])('%s', async (_, schema, sent) => {
+  ])('members that a document does not describe can be sent: %s', async (_, schema, sent) => {
     const { intent, notes } = planOne(json(schema));
     expect([inputsOf(intent), notes.filter((note) => /members? .*left out/.test(note))]).toEqual([['body: object, required'], []]);
     expect(await execute(intent, { body: sent })).toMatchObject({ type: jsonType, body: JSON.stringify(sent) });
@@ -103,11 +101,11 @@ describe('members that a document allows or requires without describing them can
     ['nothing said', object(kind), ['kind: string']],
     ['a required member that is read-only', object({ ...kind, id: { ...text, readOnly: true } }, { required: ['id'] }), ['kind: string']],
     ['no members allowed', object({}, { additionalProperties: false }), []],
-  ])('but members stay inputs: %s', (_, schema, inputs) => {
+  ])('members stay inputs if a document allows no others: %s', (_, schema, inputs) => {
     expect(inputsOf(planOne(json(schema)).intent)).toEqual(inputs);
   });
 
-  test('and a required one is named in the schema of the body, at any depth', () => {
+  test('a required member that is not described is named in the schema of the body, at any depth', () => {
     const { intent } = planOne(json(object({ inner: object({ a: text }, { required: ['b'] }) }, { required: ['team'] })));
     expect(intent.input_parameters[0]?.schema).toEqual({
       type: 'object',
@@ -124,18 +122,18 @@ describe('members that a document allows or requires without describing them can
       'kind=a&names=b&names=c&x%5By%5D=1',
     ],
     ['a URL-encoded form with a required member', { [form]: { schema: object(kind, { required: ['x'] }) } }, { x: 1 }, 'x=1'],
-  ])('in %s', async (_, body, sent, expected) => {
+  ])('members that a document does not describe can be sent in %s', async (_, body, sent, expected) => {
     expect(await execute(planOne(content(body)).intent, { body: sent })).toMatchObject({ type: form, body: expected });
   });
 
-  test('in a multipart form, whose objects are JSON', async () => {
+  test('members that a document does not describe can be sent in a multipart form, whose objects are JSON', async () => {
     const { intent } = planOne(content({ 'multipart/form-data': { schema: object(kind, { additionalProperties: true }) } }));
     const { body } = await execute(intent, { body: { kind: 'a', x: { y: 1 } } });
     expect([...body.matchAll(/name="(\w+)"(.*)\r\n\r\n(.*)\r\n/g)].map(([, ...part]) => part)).toEqual([['kind', '', 'a']]);
     expect(body).toContain('name="x"\r\nContent-Type: application/json\r\n\r\n{"y":1}\r\n');
   });
 
-  test('but not beside files, which is noted', () => {
+  test('members that a document does not describe cannot be sent beside files, which is noted', () => {
     const schema = object({ photo: file }, { additionalProperties: text, required: ['photo', 'team'] });
     const { intent, notes } = planOne(content({ 'multipart/form-data': { schema } }));
     expect(inputsOf(intent)).toEqual(['photo: string, required', 'photo_filename: string', 'team: any, required']);
@@ -145,7 +143,7 @@ describe('members that a document allows or requires without describing them can
   });
 });
 
-describe('the caller chooses the type of a body that may have several', () => {
+describe('the type of a body', () => {
   test.each<[string, object, inputs: string[], parameters: object, type: string, body: string]>([
     [
       'image/*',
@@ -232,7 +230,7 @@ describe('the caller chooses the type of a body that may have several', () => {
     ],
     ['text/json', { 'text/json': { schema: object({ name: text }) } }, ['name: string'], { name: 'a' }, 'text/json', '{"name":"a"}'],
     ['any type with an object', { '*/*': { schema: object({ name: text }) } }, ['name: string'], { name: 'a' }, jsonType, '{"name":"a"}'],
-  ])('%s', async (_, types, inputs, parameters, type, body) => {
+  ])('the caller chooses the type of a body that may have several: %s', async (_, types, inputs, parameters, type, body) => {
     const { intent } = planOne(content(types));
     expect(inputsOf(intent)).toEqual(inputs);
     expect(await execute(intent, { ...parameters })).toMatchObject({ type, body });
@@ -246,7 +244,7 @@ describe('the caller chooses the type of a body that may have several', () => {
     ['that is not listed', { 'image/gif': {}, 'image/jpeg': {} }, 'image/png', 'must be one of "image/gif", "image/jpeg"'],
     ['of a multipart form', { '*/*': { schema: file } }, 'multipart/form-data', 'must not be the type of a form'],
     ['of a URL-encoded form', { 'application/*': { schema: file } }, 'application/x-www-form-urlencoded', 'must not be the type of a form'],
-  ])('but not one %s', async (_, types, content_type, problem) => {
+  ])('the caller cannot choose a type %s', async (_, types, content_type, problem) => {
     const { intent } = planOne(content(types));
     const issues = [{ path: '/parameters/content_type', problem: expect.stringContaining(problem) }];
     await expect(execute(intent, { body: bytes('a'), content_type })).rejects.toMatchObject({
@@ -255,7 +253,7 @@ describe('the caller chooses the type of a body that may have several', () => {
     });
   });
 
-  test('and the input gives way to a parameter that has its name', async () => {
+  test('the input for the type of a body gives way to a parameter that has its name', async () => {
     const parameters = [
       { name: 'content_type', in: 'query', schema: text },
       { name: 'body', in: 'query', schema: text },
@@ -309,7 +307,7 @@ describe('JSON beside a multipart form', () => {
       { [form]: { schema: object({ name: text, photo: file }) }, ...upload(file) },
       'multipart/form-data',
     ],
-  ])('%s', (_, types, type) => {
+  ])('JSON beside a multipart form %s', (_, types, type) => {
     expect(planOne(content(types)).intent.endpoint.content_type).toBe(type);
   });
 
@@ -319,7 +317,7 @@ describe('JSON beside a multipart form', () => {
   });
 });
 
-describe('a file in a multipart form has a name', () => {
+describe('names of files', () => {
   const upload = (properties: object, encoding: object = {}) =>
     planOne(content({ 'multipart/form-data': { schema: object(properties), encoding } })).intent;
   const heads = (body: string) =>
@@ -390,7 +388,7 @@ describe('a file in a multipart form has a name', () => {
       { note: '', note_content_type: 'text/html' },
       ['name="note" text/html'],
     ],
-  ])('%s', async (_, properties, encoding, parameters, expected) => {
+  ])('a file in a multipart form has a name %s', async (_, properties, encoding, parameters, expected) => {
     const { body } = await execute(upload(properties, encoding), { ...parameters });
     expect(heads(body)).toEqual(expected);
   });
@@ -404,19 +402,19 @@ describe('a file in a multipart form has a name', () => {
     ['a bidirectional mark', 'gpj\u202eexe.a', 'must not contain the invisible or control character U+202E (character 4)'],
     ['half a character', 'a\ud800', 'must be valid Unicode'],
     ['too many characters', 'a'.repeat(256), 'must be a text of at most 255 characters'],
-  ])('which must not be %s', async (_, name, problem) => {
+  ])('the name of a file must not be %s', async (_, name, problem) => {
     const issues = [{ path: '/parameters/doc_filename', problem }];
     await expect(execute(upload({ doc: file }), { doc: '', doc_filename: name })).rejects.toMatchObject({ details: { issues } });
   });
 
-  test('and no more names than files', async () => {
+  test('a multipart form has no more names than files', async () => {
     const parameters = { docs: [''], docs_filename: ['a', 'b'] };
     const issues = [{ path: '/parameters/docs_filename', problem: 'must be left out, or come with as many values of docs' }];
     await expect(execute(upload({ docs: { type: 'array', items: file } }), parameters)).rejects.toMatchObject({ details: { issues } });
   });
 });
 
-describe('objects in forms, by the version of OpenAPI', () => {
+describe('objects in forms', () => {
   const values = { at: { lat: 1 }, all: [{ n: 1 }, { n: 2 }], names: ['x', 'y'] };
   const properties = { at: object({ lat: {} }), all: { type: 'array', items: object({ n: {} }) }, names: { type: 'array', items: text } };
   test.each<[string, encoding: object, string]>([
@@ -425,7 +423,7 @@ describe('objects in forms, by the version of OpenAPI', () => {
     ['3.2.0', {}, 'at={"lat":1}&all={"n":1}&all={"n":2}&names=x&names=y'],
     ['3.1.1', { at: { style: 'deepObject', explode: true } }, 'at[lat]=1&all={"n":1}&all={"n":2}&names=x&names=y'],
     ['3.0.4', { at: { contentType: jsonType } }, 'at={"lat":1}&all[0][n]=1&all[1][n]=2&names=x&names=y'],
-  ])('%s with %j', async (version, encoding, expected) => {
+  ])('objects in forms are written by the version of OpenAPI: %s with %j', async (version, encoding, expected) => {
     const { intent } = planOne(content({ [form]: { schema: object(properties), encoding } }), version);
     expect(decodeURIComponent((await execute(intent, values)).body)).toBe(expected);
   });
@@ -437,7 +435,7 @@ describe('objects in forms, by the version of OpenAPI', () => {
     ['3.1.0', {}, { contentType: jsonType }, ['a: any']],
     ['3.1.0', { type: 'object' }, {}, ['a: object']],
     ['3.0.3', {}, {}, ['a: any']],
-  ])('a part in %s with the schema %j and %j', (version, schema, encoding, inputs) => {
+  ])('a part in OpenAPI %s with the schema %j and the encoding %j has its inputs', (version, schema, encoding, inputs) => {
     const multipart = { schema: object({ a: schema }), encoding: { a: encoding } };
     expect(inputsOf(planOne(content({ 'multipart/form-data': multipart }), version).intent)).toEqual(inputs);
   });
@@ -451,7 +449,7 @@ describe('an optional body', () => {
     ['a multipart form', content({ 'multipart/form-data': { schema } }, false)],
     ['without required members', json(object({ name: text }), false)],
     ['a body that is one input', json({}, false)],
-  ])('is left out: %s', async (_, operation) => {
+  ])('an optional body is left out: %s', async (_, operation) => {
     const { type, body, headers } = await execute(planOne(operation).intent, {});
     expect([type, body, headers['content-length']]).toEqual([undefined, '', '0']);
   });
@@ -464,13 +462,16 @@ describe('an optional body', () => {
     ],
     ['null counts as left out', { size: null, name: null }, {}],
     ['a whole one is sent', { name: 'a' }, { body: '{"name":"a"}' }],
-  ])('%s', async (_, parameters, { issues, body = '' }: { issues?: object[]; body?: string }) => {
-    const run = execute(planOne(json(schema, false)).intent, { ...parameters });
-    if (issues) await expect(run).rejects.toMatchObject({ details: { issues } });
-    else expect(await run).toMatchObject({ body });
-  });
+  ])(
+    'an optional body is sent or refused by its members: %s',
+    async (_, parameters, { issues, body = '' }: { issues?: object[]; body?: string }) => {
+      const run = execute(planOne(json(schema, false)).intent, { ...parameters });
+      if (issues) await expect(run).rejects.toMatchObject({ details: { issues } });
+      else expect(await run).toMatchObject({ body });
+    },
+  );
 
-  test('a required one without values is an empty object', async () => {
+  test('a required body without values is an empty object', async () => {
     expect(await execute(planOne(json(object({ name: text }))).intent, {})).toMatchObject({ type: jsonType, body: '{}' });
   });
 });
@@ -501,7 +502,7 @@ describe('Accept', () => {
       answers(...Array.from({ length: 50 }, (_, at) => `text/x-type-${at + 10}`)),
       `${Array.from({ length: 30 }, (_, at) => `text/x-type-${at + 10}`).join(', ')}, */*;q=0.1`,
     ],
-  ])('%s', async (_, operation, accept) => {
+  ])('Accept has the media types of the responses: %s', async (_, operation, accept) => {
     expect((await execute(planOne(operation).intent, {})).headers.accept).toBe(accept);
   });
 });
@@ -517,12 +518,12 @@ describe('a documented Idempotency-Key', () => {
     ['with the pattern of UUIDs', key({ ...text, pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' }), { format: 'uuid' }],
     ['too short for a digest', key({ ...text, maxLength: 36 }), { format: 'uuid' }],
     ['long enough for a digest', key({ ...text, maxLength: 128 }), undefined],
-  ])('%s', (_, operation, expected) => {
+  ])('a documented Idempotency-Key is recorded with what it takes: %s', (_, operation, expected) => {
     const { intent, notes } = planOne(operation);
     expect([intent.endpoint.idempotency_key, intent.input_parameters, notes]).toEqual([expected, [], []]);
   });
 
-  test('that takes neither a digest nor a UUID is noted', () => {
+  test('a documented Idempotency-Key that takes neither a digest nor a UUID is noted', () => {
     const { intent, notes } = planOne(key({ ...text, maxLength: 10 }));
     expect(intent.endpoint).not.toHaveProperty('idempotency_key');
     expect(notes).toEqual(['the service may refuse the Idempotency-Key, which is a digest of the key that the agent sends']);

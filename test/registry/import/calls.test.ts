@@ -79,7 +79,7 @@ const writtenQuery = [
 const json = 'application/json';
 const form = 'application/x-www-form-urlencoded';
 
-describe('a call matches the document', () => {
+describe('calls', () => {
   test.each<[slug: string, parameters: Record<string, unknown>, method: string, url: string, contentType?: string, body?: string]>([
     ['path', { id: 'a/b ?', ids: ['x', 'y,z'] }, 'GET', '/v1/path/a%2Fb%20%3F/x,y%2Cz/end.json'],
     ['query-of-get', everything, 'GET', `/v1/query?${writtenQuery}`],
@@ -131,7 +131,7 @@ describe('a call matches the document', () => {
     ['undescribed-form', { body: { a: 1, b: { c: 2 } } }, 'PUT', '/v1/form', form, 'a=1&b%5Bc%5D=2'],
     ['text', { body: 'a,b\n1,"é"\n' }, 'POST', '/v1/text', 'text/csv', 'a,b\n1,"é"\n'],
     ['nothing', {}, 'PUT', '/v1/text'],
-  ])('%s %j', async (slug, parameters, method, url, ...content) => {
+  ])('a call matches the document: %s %j', async (slug, parameters, method, url, ...content) => {
     const [contentType, body = ''] = content;
     const { headers, ...seen } = await execute(slug, parameters);
     expect(seen).toEqual({ method, url, body });
@@ -141,13 +141,13 @@ describe('a call matches the document', () => {
     if (body !== '') expect(headers['content-length']).toBe(String(Buffer.byteLength(body)));
   });
 
-  test('header fields, except that of the credential', async () => {
+  test('the header fields of a call match the document, except that of the credential', async () => {
     const { headers } = await execute('header', { 'X-Tenant': 'acme', 'X-Count': 2, 'X-Tags': 'a,b' });
     expect(headers).toMatchObject({ 'x-tenant': 'acme', 'x-count': '2', 'x-tags': 'a,b', 'api-version': '2024-01' });
     expect(headers).not.toHaveProperty('authorization');
   });
 
-  test('a multipart form that a form parser can read', async () => {
+  test('a call has a multipart form that a form parser can read', async () => {
     const file = Buffer.from('é\0\r\n').toString('base64');
     const typed = {
       photo: file,
@@ -190,7 +190,7 @@ describe('a call matches the document', () => {
     ]);
   });
 
-  test('bytes unchanged', async () => {
+  test('a call sends bytes unchanged', async () => {
     expect(await execute('upload', { body: Buffer.from('é\0').toString('base64') })).toMatchObject({
       headers: { 'content-type': 'image/png', 'content-length': '3' },
       body: 'é\0',

@@ -4,7 +4,7 @@ import { planImport } from '../../../registry/import/plan-import.ts';
 
 const options = { rules: { ports: [443], allowLoopback: false, ownHosts: [] }, registryUrl: 'https://gate.example' };
 
-describe('a document keeps every digit', () => {
+describe('documents', () => {
   test.each([
     ['1.10', '1.10'],
     ['12345678901234567890', '12345678901234567890'],
@@ -13,7 +13,7 @@ describe('a document keeps every digit', () => {
     ['1.0E+2', '1.0E+2'],
     ['42', '42'],
     ['0.1', '0.1'],
-  ])('%s in JSON and in YAML', (written, expected) => {
+  ])('a document keeps every digit of %s in JSON and in YAML', (written, expected) => {
     expect(JSON.stringify(readDocument(`{"x": [${written}]}`))).toBe(`{"x":[${expected}]}`);
     expect(JSON.stringify(readDocument(`x: [${written}]`))).toBe(`{"x":[${expected}]}`);
   });
@@ -30,21 +30,21 @@ describe('a document keeps every digit', () => {
     ['"1.10"', '"1.10"'],
     ['1.2.3', '"1.2.3"'],
     ['.', '"."'],
-  ])('%s in YAML is %s', (written, expected) => {
+  ])('the number %s in YAML is read as %s', (written, expected) => {
     expect(JSON.stringify(readDocument(`x: ${written}`))).toBe(`{"x":${expected}}`);
   });
 
-  test('however deep it is', () => {
+  test('a document keeps every digit however deep it is', () => {
     const text = `${'{"x":['.repeat(400)}0.50${']}'.repeat(400)}`;
     expect(JSON.stringify(readDocument(text))).toBe(text);
   });
 
-  test('also in the names of members', () => {
+  test('a document keeps every digit also in the names of members', () => {
     expect(JSON.stringify(readDocument('1.10: a\n200: b\n'))).toBe('{"200":"b","1.10":"a"}');
   });
 });
 
-describe('an intent keeps every digit', () => {
+describe('intents', () => {
   const planOf = (schema: string) => {
     const text = `
 openapi: 3.0
@@ -85,7 +85,7 @@ paths:
       '{ oneOf: [{ type: number, default: 1.0 }, { type: number, default: 1 }] }',
       '{"name":"x","type":"number","description":"Default: 1.0"}',
     ],
-  ])('%s', (schema, expected) => {
+  ])('an intent keeps every digit of %s', (schema, expected) => {
     const { intent, notes } = planOf(schema);
     expect(JSON.stringify(intent?.input_parameters)).toBe(`[${expected}]`);
     expect(notes).toEqual([]);

@@ -30,7 +30,7 @@ const load = (file: string, parts?: string) => loadFile(join(folder, file), part
 const plan = async (file: string, parts = dirname(file)) => planImport((await load(file, parts)).document, options);
 
 describe('a document in several files', () => {
-  test('is read as one; notes name the file', async () => {
+  test('a document in several files is read as one; notes name the file', async () => {
     write({
       'api/openapi.yaml': `${openApi}paths: { /things: { $ref: paths/things.yaml } }\ncomponents: { schemas: { Size: { type: integer, minimum: 1 } } }`,
       'api/paths/things.yaml': [
@@ -63,7 +63,7 @@ describe('a document in several files', () => {
     });
   });
 
-  test('may be Swagger 2.0', async () => {
+  test('a document in several files may be Swagger 2.0', async () => {
     write({
       'swagger.yaml': `${head("swagger: '2.0'")}host: things.example\npaths: { /things: { $ref: things.yaml } }`,
       'things.yaml': 'post: { operationId: add, parameters: [{ $ref: "body.yaml#/add" }], responses: { 204: {} } }',
@@ -73,7 +73,7 @@ describe('a document in several files', () => {
     expect(intents[0]?.input_parameters).toEqual([{ name: 'a', type: 'string', schema: { type: ['string', 'null'] } }]);
   });
 
-  test('may have references that are percent-encoded, or look like it', async () => {
+  test('a document in several files may have references that are percent-encoded, or look like it', async () => {
     const act = (name: string) => `get: { operationId: ${name}, responses: {} }`;
     const names = ['{id}.yaml', '100%.yaml', '%41.yaml'];
     const references = ['%7Bid%7D.yaml', '100%.yaml', '%41.yaml'];
@@ -83,7 +83,7 @@ describe('a document in several files', () => {
     expect(intents.map(({ intent_uid }) => intent_uid)).toEqual([0, 1, 2].map((at) => `things.example:act${at}:v1`));
   });
 
-  test('has no part outside the folder of the document, behind a link, or in the network', async () => {
+  test('a document in several files has no part outside the folder of the document, behind a link, or in the network', async () => {
     let requests = 0;
     const server = createServer((_, response) => {
       requests++;
@@ -134,7 +134,7 @@ describe('a document in several files', () => {
     }
   });
 
-  test('has parts only if the folder is given, and says which references it has not followed', async () => {
+  test('a document in several files has parts only if the folder is given, and says which references it has not followed', async () => {
     write({ 'openapi.yaml': `${openApi}paths: { /a: { $ref: ./a.yaml } }`, 'a.yaml': 'get: { operationId: act, responses: {} }' });
     const { document, files, left } = await load('openapi.yaml');
     expect([files, left]).toEqual([['openapi.yaml'], ['./a.yaml']]);
@@ -145,7 +145,7 @@ describe('a document in several files', () => {
     }
   });
 
-  test('lists every file that was read, and reads none to which only prose, examples or unused parts refer', async () => {
+  test('a document in several files lists every file that was read, and reads none that only prose or unused parts name', async () => {
     const unused = '{ description: { $ref: prose.yaml }, example: { $ref: example.yaml }, x-a: { $ref: extension.yaml } }';
     write({
       'openapi.yaml': `${openApi}paths: { /a: { get: { operationId: act, summary: { $ref: prose.yaml }, parameters: [{ name: a, in: query, schema: { $ref: schemas.yaml#/A } }], responses: {} } } }\nx-b: ${unused}`,
@@ -162,7 +162,7 @@ describe('a document in several files', () => {
     ]);
   });
 
-  test('takes no text, list or number of another file, and follows no circle', async () => {
+  test('a document in several files takes no text, list or number of another file, and follows no circle', async () => {
     const references = ['s.yaml#/text', 's.yaml#/list', 's.yaml#/number', '#/a', 's.yaml#/loop', '#/components/schemas/Self/Self'];
     const schemas = references.map((reference, at) => `S${at}: { $ref: '${reference}' }`).join(', ');
     const parameters = references.map((_, at) => `{ name: s${at}, in: query, schema: { $ref: '#/components/schemas/S${at}' } }`).join(', ');
@@ -180,7 +180,7 @@ describe('a document in several files', () => {
     ]);
   });
 
-  test('is the one that the folder holds, if it is the only one there', async () => {
+  test('the document is the one that the folder holds, if it is the only one there', async () => {
     write({ 'a.yaml': `${openApi}paths: {}`, 'deep/b.yaml': `${openApi}paths: {}`, '.git/openapi.yaml': openApi, 'package.json': '{}' });
     expect((await load('.')).files).toEqual(['a.yaml']);
     write({ 'c.yaml': `${openApi}paths: {}` });
@@ -195,7 +195,7 @@ describe('a document in several files', () => {
     ['cut', 'get: [', /^the file was not read: The document is neither JSON nor YAML: .* at line 1/],
     ['empty', '', /^the file was not read: The document is empty\.$/],
     ['too deep', `a: ${'['.repeat(20_000)}`, /^the file was not read: The YAML document is nested too deeply to be read\.$/],
-  ])('has a part that is %s: only what refers to it is skipped', async (_, content, note) => {
+  ])('a document in several files has a part that is %s: only what refers to it is skipped', async (_, content, note) => {
     write({
       'openapi.yaml': `${openApi}paths: { /a: { $ref: parts/a.yaml }, /b: { get: { $ref: parts/a.yaml#/get }, put: { $ref: parts/b.yaml#/put } } }`,
       'parts/b.yaml': 'put: { operationId: put b, responses: {} }',
@@ -279,7 +279,7 @@ describe('a document at an address', () => {
     return { asked, base: `http://127.0.0.1:${await listen(server)}`, stop: () => close(server) };
   }
 
-  test('is read with the files below its address, and no others', async () => {
+  test('a document at an address is read with the files below its address, and no others', async () => {
     const files = {
       '/specs/openapi.yaml': `${openApi}paths: { /a: { $ref: paths/a.yaml }, /b: { $ref: ../secret.yaml }, /c: { $ref: nowhere.yaml }, /d: { $ref: '%2e%2e/secret.yaml' }, /e: { $ref: '..%2fsecret.yaml' }, /f: { $ref: 'http://localhost:1/secret.yaml' }, /g: { $ref: notes.txt } }`,
       '/specs/paths/a.yaml': 'get: { operationId: get a, parameters: [{ $ref: "../parts/size.json#/size" }], responses: {} }',
@@ -318,7 +318,7 @@ describe('a document at an address', () => {
     }
   });
 
-  test('is not fetched from this machine unless that is allowed', async () => {
+  test('a document at an address is not fetched from this machine unless that is allowed', async () => {
     const { asked, base, stop } = await serve({});
     try {
       const loading = loadAddress(`${base}/openapi.yaml`, { ...rules, allowLoopback: false });

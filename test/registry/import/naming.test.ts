@@ -51,7 +51,7 @@ describe('naming', () => {
     expect(planOperation({ description }).intents[0]?.description).toBe('Lists orders:\n\n- open\n- done\n\na & b');
   });
 
-  test('namespace, version and name can be given', () => {
+  test('an import takes the given namespace, version and name', () => {
     const { service, intents } = planOperation({}, { namespace: 'Acme.things', version: 'v7.1', serviceName: 'Our things' });
     expect([service.service_name, intents[0]?.intent_uid]).toEqual(['Our things', 'Acme.things:act:v7.1']);
   });

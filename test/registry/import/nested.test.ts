@@ -92,7 +92,7 @@ test.each<[string, object, string, unknown, boolean]>([
   ['an exclusive bound of OpenAPI 3.0', { type: 'number', minimum: 0, exclusiveMinimum: true }, '3.0.3', 0, false],
   ['a pattern too long for the registry', { type: 'string', pattern: 'a|'.repeat(501) }, '3.1.0', 'x', true],
   ['a multiple', { type: 'number', multipleOf: 5 }, '3.1.0', 7, false],
-])('%s', (_, member, version, value, isAccepted) => {
+])('a nested schema takes the values that its document allows: %s', (_, member, version, value, isAccepted) => {
   const { inputs } = planBody({ type: 'array', items: { type: 'object', required: ['m'], properties: { m: member } } }, {}, version);
   expect(compileParameters(inputs)({ body: [{ m: value }] }).issues === undefined).toBe(isAccepted);
 });

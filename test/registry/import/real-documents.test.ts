@@ -124,9 +124,9 @@ function findAdded(
   }
 }
 
-(names.length === 0 ? describe.skip : describe)('a call with only its required inputs has nothing else, except fixed header fields', () => {
+(names.length === 0 ? describe.skip : describe)('calls with only their required inputs', () => {
   test.each(names.map(({ name }) => [name]))(
-    'of %s',
+    'a call of %s with only its required inputs has nothing else, except fixed header fields',
     async (name) => {
       const { document } = await loadFile(join(folder ?? '', name), undefined, true);
       const { intents, skipped, service } = recording.plan(document, recording.origin);

@@ -37,7 +37,7 @@ const sentBy = async (operation: object, parameters: Record<string, unknown> = {
   return { url, body, headers };
 };
 
-describe('a default of a document is never sent', () => {
+describe('defaults', () => {
   const defaults = object({
     name: text,
     private: { type: 'boolean', default: false },
@@ -64,11 +64,11 @@ describe('a default of a document is never sent', () => {
       { name: 'a' },
       'name=a',
     ],
-  ])('%s', async (_, method, operation, parameters, body) => {
+  ])('a default is never sent in a body: %s', async (_, method, operation, parameters, body) => {
     expect(await sentBy(operation, parameters as Record<string, unknown>, method)).toMatchObject({ url: '/a', body });
   });
 
-  test('parts of a multipart form', async () => {
+  test('a default of a part of a multipart form is never sent', async () => {
     const operation = { requestBody: { content: { 'multipart/form-data': { schema: defaults } } } };
     const { body } = await sentBy(operation, { name: 'a' });
     expect([...body.matchAll(/ name="(\w+)"/g)].map(([, name]) => name)).toEqual(['name']);
@@ -82,7 +82,7 @@ describe('a default of a document is never sent', () => {
     ['an optional header field with one value', [{ name: 'X-Mode', in: 'header', schema: { ...text, enum: ['fast'], default: 'fast' } }]],
     ['a version', [{ name: 'Api-Version', in: 'header', schema: { ...text, default: '2' } }]],
     ['a cookie', [{ name: 'mode', in: 'cookie', schema: { ...text, default: 'fast' } }]],
-  ])('%s', async (_, parameters) => {
+  ])('a default of a parameter is never sent: %s', async (_, parameters) => {
     // of three operations, so that no header field becomes one of the service
     const others = { get: { operationId: 'b', responses: {} }, delete: { operationId: 'c', responses: {} } };
     const act = { operationId: 'act', parameters, responses: {} };
@@ -93,7 +93,7 @@ describe('a default of a document is never sent', () => {
     expect([service.headers, url, headers['x-mode'], headers['api-version'], headers.cookie]).toEqual([undefined, '/a', ...Array(3)]);
   });
 
-  test('a required header field with one value', async () => {
+  test('a required header field with one value is always sent', async () => {
     const constant = (name: string, schema: object) => ({ name, in: 'header', required: true, schema });
     const parameters = [
       constant('X-A', { enum: ['1'] }),
@@ -114,14 +114,14 @@ describe('a default of a document is never sent', () => {
       'in a form of Swagger',
       { consumes: ['multipart/form-data'], parameters: [{ name: 'limit', in: 'formData', type: 'integer', default: 20 }] },
     ],
-  ])('%s', (_, operation) => {
+  ])('a default of Swagger 2.0 is never sent: %s', (_, operation) => {
     const paths = { '/a': { post: { operationId: 'act', responses: {}, ...operation } } };
     const { intents } = recording.plan({ swagger: '2.0', info: { title: 'Case', version: '1' }, host: 'case.example', paths });
     expect(intents[0]?.input_parameters).toEqual([expect.objectContaining({ name: 'limit', type: 'integer', description: 'Default: 20' })]);
     expect(intents[0]?.input_parameters[0]).not.toHaveProperty('default');
   });
 
-  test('in a service description', () => {
+  test('a default of a service description is never sent', () => {
     const input_parameters = [
       { name: 'limit', type: 'integer', default: 20, description: 'How many' },
       { name: 'X-A', type: 'string', in: 'header', required: true, enum: ['1'] },
@@ -141,7 +141,7 @@ describe('a default of a document is never sent', () => {
   });
 });
 
-describe('a description states the default', () => {
+describe('descriptions of defaults', () => {
   test.each<[string, object, string | undefined]>([
     ['a number', { type: 'integer', default: 20 }, 'Default: 20'],
     ['a number with all its digits', { type: 'number', default: JSON.rawJSON('1.50') }, 'Default: 1.50'],
@@ -159,11 +159,11 @@ describe('a description states the default', () => {
     ['a long value', { ...text, default: 'x'.repeat(5000) }, `Default: "${'x'.repeat(198)}…`],
     ['a long description', { ...text, description: 'y'.repeat(5000), default: 'a' }, `${'y'.repeat(3987)}…. Default: a`.replace('….', '…')],
     ['null', { type: ['string', 'null'], default: null }, undefined],
-  ])('%s', (_, schema, description) => {
+  ])('a description states the default: %s', (_, schema, description) => {
     expect(planSchema(schema).inputs[0]?.description).toBe(description);
   });
 
-  test('also inside lists and objects, where it is as long as fits', () => {
+  test('a description states the defaults inside lists and objects, where they are as long as fits', () => {
     const { inputs } = planSchema({
       items: object({ a: { type: 'integer', default: 3 }, b: { ...text, description: 'The b', default: 'x'.repeat(900) } }),
     });
@@ -176,7 +176,7 @@ describe('a description states the default', () => {
     ['that the values do not include', { ...text, enum: ['a'], default: 'b' }, 'must be one of "a"'],
     ['out of bounds', { type: 'integer', minimum: 1, default: 0 }, 'must be at least 1'],
     ['an object for a list', { type: 'array', default: {} }, 'must be an array'],
-  ])('but not one %s, which is noted', (_, schema, problem) => {
+  ])('a description does not state a default %s, which is noted', (_, schema, problem) => {
     const { inputs, notes } = planSchema(schema);
     expect(inputs[0]).not.toHaveProperty('description');
     expect(inputs[0]).not.toHaveProperty('default');
@@ -187,7 +187,7 @@ describe('a description states the default', () => {
 
 const takes = (inputs: readonly Parameter[], v: unknown) => compileParameters(inputs)({ v }).issues === undefined;
 
-describe('a value is accepted if one branch allows it', () => {
+describe('branches', () => {
   const a = object({ a: { type: 'integer' } });
   test.each<[string, unknown[], unknown[], unknown[]]>([
     ['a free branch', [a, {}], [{ a: 'x' }, 'text', [1]], []],
@@ -200,7 +200,7 @@ describe('a value is accepted if one branch allows it', () => {
     ['a free branch in a branch', [a, { anyOf: [text, {}] }], [{ a: 'x' }, 'text', 1], []],
     ['closed objects', [a, object({ b: text }, { additionalProperties: false })], [{ a: 1 }, { b: 'x' }], [{ a: 'x' }, 'text']],
     ['types of one member', [a, object({ a: text })], [{ a: 1 }, { a: 'x' }], [{ a: [] }]],
-  ])('%s', (_, branches, accepted, refused) => {
+  ])('a value is accepted if one branch allows it: %s', (_, branches, accepted, refused) => {
     for (const keyword of ['oneOf', 'anyOf']) {
       const { inputs } = planSchema({ [keyword]: branches });
       expect(accepted.filter((value) => !takes(inputs, value))).toEqual([]);
@@ -223,7 +223,7 @@ describe('a value is accepted if one branch allows it', () => {
   });
 });
 
-describe('null is sent where the service hears it', () => {
+describe('null', () => {
   const patch = (schema: object, type = 'application/merge-patch+json') => ({
     requestBody: { required: true, content: { [type]: { schema } } },
   });
@@ -258,7 +258,7 @@ describe('null is sent where the service hears it', () => {
       { label: null, other: 'a' },
       'other=a',
     ],
-  ])('%s', async (_, method, operation, parameters, body) => {
+  ])('null %s', async (_, method, operation, parameters, body) => {
     expect(await sentBy(operation, parameters, method)).toMatchObject({ body });
   });
 
@@ -266,14 +266,14 @@ describe('null is sent where the service hears it', () => {
     ['a merge patch', object({ label: text, id: text }, { required: ['id'] }), 'application/merge-patch+json'],
     ['JSON', object({ label: { type: ['string', 'null'] }, id: text }, { required: ['id'] }), 'application/json'],
     ['JSON of any type', object({ label: {}, id: text }, { required: ['id'] }), 'application/json'],
-  ])('and an optional body has it, so that its required members are: %s', async (_, schema, type) => {
+  ])('null in an optional body makes its required members required: %s', async (_, schema, type) => {
     const operation = { requestBody: { content: { [type]: { schema } } } };
     const issues = [{ path: '/parameters/id', problem: 'is required and must be a string' }];
     await expect(sentBy(operation, { label: null }, 'patch')).rejects.toMatchObject({ details: { issues } });
     expect(await sentBy(operation, { label: null, id: 'a' }, 'patch')).toMatchObject({ body: '{"label":null,"id":"a"}' });
   });
 
-  test('but not in a query', async () => {
+  test('null is not sent in a query', async () => {
     const parameters = [query('a', {}), query('b', { type: ['string', 'null'] }), query('c', text)];
     expect(await sentBy({ parameters }, { a: null, b: null, c: 'x' })).toMatchObject({ url: '/a?c=x' });
   });
@@ -300,7 +300,7 @@ test('integers that hosts write as floats are sent in digits', async () => {
   });
 });
 
-describe('unquoted values in YAML keep their spelling where a schema says string', () => {
+describe('unquoted values in YAML', () => {
   test.each<[string, string]>([
     ['{ type: string, enum: [001, 010, 1.10] }', '{"type":"string","enum":["001","010","1.10"]}'],
     ['{ type: string, enum: [0x1F, 1e3, 0o17, .5, +1, 1_000] }', '{"type":"string","enum":["0x1F","1e3","0o17",".5","+1","1_000"]}'],
@@ -326,22 +326,22 @@ describe('unquoted values in YAML keep their spelling where a schema says string
     ['{ type: [string, integer], enum: [001] }', '{"type":["string","integer"],"enum":[1]}'],
     ['{ enum: [001], type: { type: string, default: 01 } }', '{"enum":[1],"type":{"type":"string","default":"01"}}'],
     ['{ url: x, variables: { v: { default: 007, enum: [007] } } }', '{"url":"x","variables":{"v":{"default":"007","enum":["007"]}}}'],
-  ])('%s', (written, expected) => {
+  ])('unquoted values in YAML keep their spelling where a schema says string: %s', (written, expected) => {
     expect(JSON.stringify(readDocument(`x: ${written}`))).toBe(`{"x":${expected}}`);
   });
 
-  test('also in YAML 1.1', () => {
+  test('unquoted values keep their spelling in YAML 1.1, too', () => {
     const written = 'x: { type: string, enum: [yes, 010, 2024-01-01, 1_000, 12:30:45] }';
     expect(readDocument(`%YAML 1.1\n---\n${written}`)).toEqual({
       x: { type: 'string', enum: ['yes', '010', '2024-01-01', '1_000', '12:30:45'] },
     });
   });
 
-  test('but not in a registry file', () => {
+  test('unquoted values are parsed in a registry file', () => {
     expect(readDocument('registry: 1\nx: { type: string, default: 01 }')).toEqual({ registry: 1, x: { type: 'string', default: 1 } });
   });
 
-  test('a caller may give them', () => {
+  test('a caller may give the values that are unquoted in YAML', () => {
     const document = readDocument(`
 openapi: 3.0.3
 info: { title: Areas, version: '1' }
@@ -362,7 +362,7 @@ paths:
   });
 });
 
-describe('a reference to a name is resolved', () => {
+describe('references to names', () => {
   const point = object({ lat: { type: 'number' } }, { required: ['lat'] });
   test.each<[string, object, object]>([
     ['$anchor', { $ref: '#point' }, { Point: { $anchor: 'point', ...point } }],
@@ -383,7 +383,7 @@ describe('a reference to a name is resolved', () => {
       { Shapes: { $id: 'https://case.example/shapes', $ref: '#/$defs/point', $defs: { point } } },
     ],
     ['a reference to a reference', { $ref: '#two' }, { One: { $anchor: 'one', ...point }, Two: { $anchor: 'two', $ref: '#one' } }],
-  ])('%s', (_, schema, schemas) => {
+  ])('a reference to a name is resolved: %s', (_, schema, schemas) => {
     const { inputs, notes } = planSchema(schema, { components: { schemas } });
     expect([inputs, notes]).toEqual([[{ name: 'v', type: 'object', schema: point }], []]);
   });
@@ -396,7 +396,7 @@ describe('a reference to a name is resolved', () => {
     ],
     ['an anchor of itself', { $anchor: 'v', $ref: '#v' }, 'the reference points back to itself; anything is allowed in its place'],
     ['a dynamic reference', { $dynamicRef: '#point' }, '$dynamicRef was left out: a parameter cannot express it'],
-  ])('or noted: %s', (_, schema, note) => {
+  ])('a reference to a name is noted if it cannot be resolved: %s', (_, schema, note) => {
     const { inputs, notes } = planSchema(schema);
     expect([inputs, notes]).toEqual([[{ name: 'v', type: 'any' }], [note]]);
   });
@@ -408,16 +408,16 @@ describe('a reference to a name is resolved', () => {
   });
 });
 
-describe('a pattern between slashes', () => {
+describe('patterns between slashes', () => {
   const note = 'pattern was left out: it is written between slashes, as in JavaScript, and would refuse every value without them';
-  test.each(['/^[a-z]+$/i', '/^\\d{4}-\\d{2}$/', '/[/]x/gu', '/a\\/b/', '/x/'])('%s is left out and noted', (pattern) => {
+  test.each(['/^[a-z]+$/i', '/^\\d{4}-\\d{2}$/', '/[/]x/gu', '/a\\/b/', '/x/'])('the pattern %s is left out and noted', (pattern) => {
     const { inputs, notes } = planSchema({ ...text, pattern });
     expect([inputs, notes]).toEqual([[{ name: 'v', type: 'string' }], [note]]);
     const nested = planSchema({ items: { ...text, pattern } });
     expect([nested.inputs[0]?.schema?.items, nested.notes]).toEqual([{ type: 'string' }, [note]]);
   });
 
-  test.each(['^/[a-z]+/$', '/users/.*', '/a/b/', '/', '//', '/abc', '[a-z]+/i'])('%s is none', (pattern) => {
+  test.each(['^/[a-z]+/$', '/users/.*', '/a/b/', '/', '//', '/abc', '[a-z]+/i'])('%s is not between slashes', (pattern) => {
     expect(planSchema({ ...text, pattern })).toMatchObject({ inputs: [{ name: 'v', type: 'string', pattern }], notes: [] });
   });
 });

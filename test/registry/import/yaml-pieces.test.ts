@@ -14,7 +14,7 @@ function parse(text: string): unknown {
 /** So small that nearly every entry is a piece of its own. */
 const small = 12;
 
-describe('YAML in pieces has the value of the whole', () => {
+describe('YAML in pieces', () => {
   test.each<[title: string, text: string]>([
     ['a map', 'a: 1\nb: two\nc: [3, 4]\n'],
     ['a list', '- 1\n- two\n- [3, 4]\n'],
@@ -40,12 +40,12 @@ describe('YAML in pieces has the value of the whole', () => {
     ['a merge without an alias', 'a:\n  <<: { b: 1, c: 2 }\n  d: 3\n  e: 4\n'],
     ['no line end at the end', 'a: 1\nb:\n  - 2\n  - 3'],
     ['blank lines and lines of spaces', '\n\na: 1\n   \nb:\n\n  c: 2\n \n  d: 3\n\n'],
-  ])('%s', (_, text) => {
+  ])('YAML in pieces has the value of the whole: %s', (_, text) => {
     expect(parseInPieces(text, parse, small)).toEqual(parse(text));
     expect(JSON.stringify(parseInPieces(text, parse, small))).toBe(JSON.stringify(parse(text)));
   });
 
-  test('for all values, however they are written', () => {
+  test('YAML in pieces has the value of the whole for all values, however they are written', () => {
     const value = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 5 }), { minKeys: 1 });
     const style = fc.record({ indent: fc.constantFrom(1, 2, 4), indentSeq: fc.boolean(), lineWidth: fc.constantFrom(0, 20, 80) });
     fc.assert(

@@ -24,7 +24,7 @@ test.each<[number, Omit<Hanging, 'hanging'>]>([
   expect(later.filter((refused) => refused > 0.01)).toEqual([]);
 });
 
-test('without a bound, they refuse more than a third', async () => {
+test('without a bound, calls to an upstream that hangs refuse more than a third of the others', async () => {
   const [, second] = await simulate({ ...execute, minutes: 2, hanging: 60 });
   expect(second).toBeGreaterThan(0.33);
 });
