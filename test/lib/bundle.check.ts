@@ -63,11 +63,11 @@ const sizes: Record<string, number> = {
 };
 
 describe.each(rows)('the bundle of $name', ({ name, needs }) => {
-  test('starts with the environment that the template gives it', async () => {
+  test('a bundle starts with the environment that the template gives it', async () => {
     expect(await load(name)).toBe('function');
   });
 
-  test('is no larger than its code, and has no client and no policy that it does not use', () => {
+  test('a bundle is no larger than its code, and has no client and no policy that it does not use', () => {
     expect(statSync(bundle(name)).size / 1_000).toBeLessThanOrEqual(sizes[name] ?? 480);
     const text = readFileSync(bundle(name), 'utf8');
     expect({

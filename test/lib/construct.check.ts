@@ -50,7 +50,7 @@ const namespacesIn = (template: Template): string[] => [
 describe('the package', () => {
   const installed = join(folder, 'node_modules', 'intent-gate-cdk');
 
-  test('has a README and a changelog, and the licence of the project if there is one', async () => {
+  test('the package has a README and a changelog, and the licence of the project if there is one', async () => {
     const licences = (await readdir('.')).filter((name) => name.startsWith('LICENSE'));
     expect((await readdir(installed)).sort()).toEqual(
       [
@@ -68,13 +68,13 @@ describe('the package', () => {
     expect(await readFile(join(installed, 'README.md'), 'utf8')).toBe(await readFile('lib/README.md', 'utf8'));
   });
 
-  test('accepts ranges of the packages that it needs, which its README names', async () => {
+  test('the package accepts ranges of the packages that it needs, which its README names', async () => {
     const { dependencies, peerDependencies } = JSON.parse(await readFile(join(installed, 'package.json'), 'utf8'));
     for (const range of Object.values({ ...dependencies, ...peerDependencies })) expect(range).toMatch(/^\^\d+\.\d+\.0$/);
     expect(await readFile('lib/README.md', 'utf8')).toContain(`\`aws-cdk-lib\` ${peerDependencies['aws-cdk-lib'].slice(1)} or newer`);
   });
 
-  test('has a comment on every public member of its classes and on every property', async () => {
+  test('the package has a comment on every public member of its classes and on every property', async () => {
     const files = ['bin/construct', 'lib/gate', 'lib/endpoint-function', 'lib/admins', 'lib/receipts/resources', 'lib/settings/props'];
     const uncommented = await Promise.all(
       files.map(async (file) => {
@@ -110,14 +110,14 @@ describe('the app in lib/README.md', () => {
     gates = await Promise.all(['Orders', 'Billing'].map(readTemplate));
   });
 
-  test('has correct types', async () => {
+  test('the app in lib/README.md has correct types', async () => {
     const compilerOptions = { strict: true, module: 'nodenext', target: 'esnext', types: [], noEmit: true };
     await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['app.ts', 'watch.ts'] }));
     const tsc = resolve('node_modules/typescript/bin/tsc');
     await expect(run(process.execPath, [tsc, '-p', folder])).resolves.toMatchObject({ stdout: '' });
   });
 
-  test('has two gates of the same stage without a name in common', () => {
+  test('the app in lib/README.md has two gates of the same stage without a name in common', () => {
     const [orders = [], billing = []] = gates.map((gate) => [...namesIn(gate), ...prefixesIn(gate), ...namespacesIn(gate)]);
     expect(orders).toEqual(
       expect.arrayContaining([
@@ -132,7 +132,7 @@ describe('the app in lib/README.md', () => {
     expect(orders.filter((name) => billing.includes(name))).toEqual([]);
   });
 
-  test('uses the user pool and the topic of the app, to which alarms may publish', async () => {
+  test('the app in lib/README.md uses the user pool and the topic of the app, to which alarms may publish', async () => {
     for (const gate of gates) {
       expect(ofType(gate, 'AWS::Cognito::UserPool')).toEqual([]);
       expect(ofType(gate, 'AWS::SNS::Topic')).toEqual([]);
@@ -143,7 +143,7 @@ describe('the app in lib/README.md', () => {
     expect(JSON.stringify(policy)).toContain('"Principal":{"Service":"cloudwatch.amazonaws.com"}');
   });
 
-  test("runs functions in the app's network", () => {
+  test("the app in lib/README.md runs functions in the app's network", () => {
     for (const gate of gates) {
       const placed = ofType(gate, 'AWS::Lambda::Function').flatMap(({ VpcConfig }) => VpcConfig ?? []);
       expect(placed).toHaveLength(3);
@@ -154,7 +154,7 @@ describe('the app in lib/README.md', () => {
     }
   });
 
-  test('deploys code, with the policy and the pages beside it', async () => {
+  test('the app in lib/README.md deploys code, with the policy and the pages beside it', async () => {
     const [gate] = gates;
     const { Code } = ofType(gate as Template, 'AWS::Lambda::Function').find(({ Description }) => /Run an intent/.test(Description)) ?? {};
     const asset = join(folder, 'cdk.out', `asset.${Code.S3Key.replace('.zip', '')}`);

@@ -18,22 +18,22 @@ describe('parseSettings', () => {
     ['lists', { egressPorts: '443, 8443', signingKeys: 'b,a' }, { egressPorts: [443, 8443], signingKeys: ['b', 'a'] }],
     ['a second policy', { tryPolicyFile: 'next.json' }, { policyFile: 'policy.json', tryPolicyFile: 'next.json' }],
     ['objects', { billing: '{"method":"invoice","id":"7"}' }, { billing: { method: 'invoice', id: '7' } }],
-  ])('reads %s from the texts of a command line', (_, given, expected) => {
+  ])('parseSettings reads %s from the texts of a command line', (_, given, expected) => {
     expect(parseSettings(given)).toMatchObject(expected);
   });
 
-  test('keeps data, and requires a second factor of admins, by default', () => {
+  test('parseSettings keeps data, and requires a second factor of admins, by default', () => {
     expect(parseSettings({})).toMatchObject({ stage: 'production', retainData: true, requireAdminMfa: true });
     expect(parseSettings({ stage: 'dev', retainData: 'false' })).toMatchObject({ retainData: false, requireAdminMfa: false });
   });
 
-  test('accepts as many intents as SQLite or OpenSearch has room for', () => {
+  test('parseSettings accepts as many intents as SQLite or OpenSearch has room for', () => {
     expect(parseSettings({ expectedIntents: 250_000 }).expectedIntents).toBe(250_000);
     expect(parseSettings({ expectedIntents: 1_000_000, search: 'opensearch' }).expectedIntents).toBe(1_000_000);
   });
 
   test.each(['example.com', 'Example.com.', 'api.example.com'])(
-    'makes the public base URL of the domain name in the zone %s',
+    'parseSettings makes the public base URL of the domain name in the zone %s',
     (zoneName) => {
       const given = { domainName: 'api.example.com', hostedZoneId: 'Z1', hostedZoneName: zoneName };
       expect(parseSettings(given)).toMatchObject({
@@ -160,11 +160,11 @@ describe('parseSettings', () => {
     ],
     [{ adopt: { signingKeys: { second: keyArn } } }, 'adopt.signingKeys.second: must be one of signingKeys (first)'],
     [{ signingKeys: 'a,b', adopt: { signingKeys: { a: keyArn, b: keyArn } } }, 'adopt.signingKeys: must not name a key twice'],
-  ])('refuses %j', (given, expected) => {
+  ])('parseSettings refuses %j', (given, expected) => {
     expect(mistakes(given)).toEqual([expected]);
   });
 
-  test('reports every mistake at once', () => {
+  test('parseSettings reports every mistake at once', () => {
     expect(mistakes({ stage: '', waf: 1, typo: true, allowLoopback: true, hostedZoneId: 'Z1', adopt: {} })).toEqual([
       'stage: must be 1 to 20 lower-case letters, digits and hyphens, a letter first',
       'waf: must be true or false',
@@ -190,7 +190,7 @@ describe('readSettings', () => {
       { 'acknowledged-issue-numbers': [1], 'availability-zones:account=1': [], pager: 'less' },
       parseSettings({}),
     ],
-  ])('takes %s', (_, context, expected) => {
+  ])('readSettings takes %s', (_, context, expected) => {
     expect(readSettings(context)).toMatchObject(expected);
   });
 
@@ -199,7 +199,7 @@ describe('readSettings', () => {
     [{ stages: { production: { typo: 1 } } }, 'typo: is not a setting'],
     [{ stages: { production: 7 } }, 'stages: must be an object that has an object of settings for each stage'],
     [{ retaindata: 'false' }, 'retaindata: is spelt retainData'],
-  ])('refuses %j', (context, expected) => {
+  ])('readSettings refuses %j', (context, expected) => {
     expect(mistakes(context, readSettings)).toEqual([expected]);
   });
 });
@@ -208,7 +208,7 @@ test.each([
   [['agent'], 'agent is not a setting. docs/reference.md lists all settings.'],
   [['agents', 'retaindata'], 'retaindata is not a setting. Did you mean retainData? docs/reference.md lists all settings.'],
   [['agents', 'stages', '@aws-cdk/core:checkSecretUsage', 'aws:cdk:bundling-stacks', 'acknowledged-issue-numbers'], undefined],
-])('the names %j: %s', (names, expected) => expect(describeUnknown(names)).toBe(expected));
+])('the unknown names in %j are described: %s', (names, expected) => expect(describeUnknown(names)).toBe(expected));
 
 test.each([
   [
@@ -251,18 +251,18 @@ test.each<[given: Record<string, unknown>, warnings: string[]]>([
 test.each([
   [{}, 'stage production with the default settings'],
   [{ stage: 'dev', waf: 'true', signingKeys: 'a,b' }, 'stage dev with signingKeys=["a","b"], waf=true'],
-])('what differs from the defaults in %j is said', (given, expected) => {
+])('the differences of %j from the defaults are stated', (given, expected) => {
   expect(describeChanges(parseSettings(given))).toBe(expected);
 });
 
 describe('the properties of the construct', () => {
   const source = readFileSync('lib/settings/props.ts', 'utf8');
 
-  test('are up to date: npm run props', () => {
+  test('the properties of the construct are up to date: npm run props', () => {
     expect(source).toBe(renderProps());
   });
 
-  test('are accepted as settings', () => {
+  test('the properties of the construct are accepted as settings', () => {
     const given: GateSettings = {
       patLifeSeconds: 900,
       throttling: { 'execute-intent': { requestsPerSecond: 1, burst: 2 } },
@@ -284,7 +284,7 @@ describe('the properties of the construct', () => {
     ],
     ['alarmEmail?: string', 'E-mail address that alarms are sent to.'],
     ['domainName?: string', 'Domain name of the API, for which a certificate and DNS record are created; needs `hostedZone`.'],
-  ])('describe %s with its unit, range and default', (property, comment) => {
+  ])('the properties of the construct describe %s with its unit, range and default', (property, comment) => {
     expect(source).toContain(`  /** ${comment} */\n  ${property};\n`);
   });
 });

@@ -88,14 +88,14 @@ test.each(Object.entries({ standard, everything, little, withCollection, adoptin
 );
 
 test.each(Object.entries({ everything, little, withCollection, adopting, local }))(
-  'stays well below the limits of CloudFormation, 500 resources and 1 MB: %s',
+  'the template stays well below the limits of CloudFormation, 500 resources and 1 MB: %s',
   (_, { template }) => {
     expect(Object.keys(template.Resources).length).toBeLessThan(350);
     expect(JSON.stringify(template).length).toBeLessThan(800_000);
   },
 );
 
-test('has at most 230 resources with the standard settings', () => {
+test('the template has at most 230 resources with the standard settings', () => {
   expect(Object.keys(standard.template.Resources).length).toBeLessThanOrEqual(230);
 });
 
@@ -183,7 +183,7 @@ describe('functions', () => {
     if ('path' in row) expect(timeoutSeconds).toBeLessThanOrEqual(29);
   });
 
-  test('there is no other function, and every log has the retention of the setting', () => {
+  test('the stack has no other function, and every log has the retention of the setting', () => {
     expect(all('Lambda::Function')).toHaveLength(functionRows.length);
     for (const { RetentionInDays } of all('Logs::LogGroup')) expect(RetentionInDays).toBe(30);
   });
@@ -250,7 +250,7 @@ describe('functions', () => {
     ['by default', standard, 512],
     ['with a search collection', withCollection, 512],
     ['with the setting executionMemoryMb', everything, 2_048],
-  ])('those that execute intents have the memory that costs least, or that of the setting: %s', (_, synthesis, memoryMb) => {
+  ])('functions that execute intents have the memory that costs least, or that of the setting: %s', (_, synthesis, memoryMb) => {
     const sizes = ['execute-intent', 'mcp', 'run-deferred-call'].map((name) => functionOf(name, synthesis).MemorySize);
     expect(sizes).toEqual([memoryMb, memoryMb, memoryMb]);
   });
@@ -342,7 +342,7 @@ describe('roles', () => {
 });
 
 describe('the API', () => {
-  test('has the methods of the endpoint table, each with its own function, and a response to every other method', () => {
+  test('the API has the methods of the endpoint table, each with its own function, and a response to every other method', () => {
     const methods = listMethods(little);
     const paths = (row: Endpoint) => pathsOf(row, { aliases: false, protocol: 'proto', signIn: false });
     const expected = deployed.flatMap((row) =>
@@ -360,7 +360,7 @@ describe('the API', () => {
     }
   });
 
-  test('serves constant responses without a function', () => {
+  test('the API serves constant responses without a function', () => {
     const methods = listMethods(everything);
     const answerTo = (method: string, path: string) => integrationOf(methods.get(`${method} ${path}`)).responses.default;
     const constants = endpointsWith({ signIn: true }).filter(({ constant }) => constant);
@@ -381,7 +381,7 @@ describe('the API', () => {
     ['standard', standard, '/production'],
     ['local', local, ''],
     ['everything', everything, 'https://api.example.com'],
-  ])('redirects from the root: %s', (_, made, baseUrl) => {
+  ])('the API redirects from the root: %s', (_, made, baseUrl) => {
     for (const method of ['GET', 'HEAD']) {
       const { statusCode, responseParameters, responseTemplates } = integrationOf(listMethods(made).get(`${method} /`)).responses.default;
       expect(statusCode).toBe('302');
@@ -400,7 +400,7 @@ describe('the API', () => {
   test.each([
     ['standard', standard, []],
     ['local', local, ['$context.domainName']],
-  ] as const)('uses only what the local gateway fills in: %s', (_, made, more) => {
+  ] as const)('the API uses only what the local gateway fills in: %s', (_, made, more) => {
     const answers: GatewayAnswer[] = [
       ...[...listMethods(made).values()].flatMap((operation) => integrationOf(operation).responses?.default ?? []),
       ...Object.values(gatewayResponses(made)),
@@ -413,7 +413,7 @@ describe('the API', () => {
     expect(expressions.filter((expression) => !/^('[^']*'|context\.requestId)$/.test(expression))).toEqual([]);
   });
 
-  test('has one path variable name at each place, because AWS refuses to deploy a second one', () => {
+  test('the API has one path variable name at each place, because AWS refuses to deploy a second one', () => {
     const places = deployed.flatMap(({ path }) =>
       [...path.matchAll(/\{\w+\+?\}/g)].map(({ index, 0: name }) => [path.slice(0, index), name]),
     );
@@ -421,7 +421,7 @@ describe('the API', () => {
     expect([...variables.values()].filter((found) => new Set(found.map(([, name]) => name)).size > 1)).toEqual([]);
   });
 
-  test('answers 405 with Allow', () => {
+  test('the API answers 405 with Allow', () => {
     const refusal = listMethods(standard).get('ANY /api/services/{service_id}');
     const answer = integrationOf(refusal).responses.default;
     expect(answer.statusCode).toBe('405');
@@ -443,7 +443,7 @@ describe('the API', () => {
     expect(declared).toEqual(Object.keys(answer.responseParameters));
   });
 
-  test("gives refusals of API Gateway the gate's error format", () => {
+  test("the API gives refusals of API Gateway the gate's error format", () => {
     const types = Object.values(ResponseType).flatMap((value) => (value instanceof ResponseType ? value.responseType : []));
     const answered = Object.entries(gatewayResponses(standard)).map(([type, answer]) => {
       const { code, details } = errorBody.parse(JSON.parse(answer.responseTemplates['application/json'] ?? '')).error;
@@ -490,7 +490,7 @@ describe('the API', () => {
     test.each([
       ['everything', everything, 'https://api.example.com'],
       ['local', local, 'http://$context.domainName'],
-    ])('refuses requests without a token itself, with a challenge and a JSON-RPC error: %s', (_, made, address) => {
+    ])('/mcp/sign-in refuses requests without a token itself, with a challenge and a JSON-RPC error: %s', (_, made, address) => {
       const methods = listMethods(made);
       expect(methods.get('ANY /mcp/sign-in')).toEqual({ ...methods.get('POST /mcp'), security: [{ token: [] }] });
       expect(methods.get('POST /mcp/sign-in')).toEqual(methods.get('ANY /mcp/sign-in'));
@@ -522,20 +522,20 @@ describe('the API', () => {
       });
     });
 
-    test('lets API Gateway invoke the authorizer', () => {
+    test('/mcp/sign-in lets API Gateway invoke the authorizer', () => {
       const invoker = JSON.stringify(named('IAM::Role', 'ApiInvoker', everything)?.Properties);
       expect(invoker).toContain('"admittokenFunction');
       expect(functionOf('admit-token', everything)).toMatchObject({ MemorySize: 128 });
     });
 
-    test('has neither path nor authorizer without the setting', () => {
+    test('/mcp/sign-in has neither path nor authorizer without the setting', () => {
       expect([...listMethods(standard).keys()].filter((name) => name.endsWith('/sign-in'))).toEqual([]);
       expect(schemesOf(standard)).toBeUndefined();
       expect(named('Lambda::Function', 'admittokenFunction')).toBeUndefined();
     });
   });
 
-  test('logs neither headers nor bodies, and compresses what is larger than a kilobyte', () => {
+  test('the API logs neither headers nor bodies, and compresses what is larger than a kilobyte', () => {
     const { AccessLogSetting, MethodSettings } = standard.only('AWS::ApiGateway::Stage').Properties;
     const format: string = AccessLogSetting.Format;
     // metric filters compare numbers
@@ -546,7 +546,7 @@ describe('the API', () => {
     expect(standard.only('AWS::ApiGateway::RestApi').Properties.MinimumCompressionSize).toBe(1_024);
   });
 
-  test("also has the paths of the protocol's guides, each with the function of its endpoint", () => {
+  test("the API also has the paths of the protocol's guides, each with the function of its endpoint", () => {
     const methods = listMethods(everything);
     const aliases = {
       'GET /uim-policy.json': 'GET /api/policy',
@@ -563,12 +563,12 @@ describe('the API', () => {
       expect(responseTemplates['application/json']).toMatch(/"reference":"UIM-/);
   });
 
-  test.each(['api', 'pat', 'docs', 'mcp'])('has every path once if the protocol is called %s', (protocol) => {
+  test.each(['api', 'pat', 'docs', 'mcp'])('the API has every path once if the protocol is called %s', (protocol) => {
     const all = deployed.flatMap((row) => pathsOf(row, { aliases: true, protocol, signIn: true }).map((path) => `${row.method} ${path}`));
     expect(all.filter((path, at) => all.indexOf(path) !== at)).toEqual([]);
   });
 
-  test('throttles each method, documents to a few requests a second, others as configured', () => {
+  test('the API throttles each method, documents to a few requests a second, others as configured', () => {
     const settings: { ResourcePath: string; HttpMethod: string; ThrottlingRateLimit: number; ThrottlingBurstLimit: number }[] =
       everything.only('AWS::ApiGateway::Stage').Properties.MethodSettings;
     const rates = settings.map(({ ResourcePath, HttpMethod, ThrottlingRateLimit, ThrottlingBurstLimit }) => [
@@ -590,7 +590,7 @@ describe('the API', () => {
     expect(reads.map(([name]) => limits.get(name.replace('GET', 'HEAD')))).toEqual(reads.map(([, limit]) => limit));
   });
 
-  test('admits pages of other origins if configured', () => {
+  test('the API admits pages of other origins if configured', () => {
     const preflight = integrationOf(listMethods(everything).get('OPTIONS /api/pat/issue')).responses.default;
     expect(preflight.responseTemplates['application/json']).toContain(
       '#if($origin == "https://a.example" || $origin == "https://b.example")',
@@ -605,7 +605,7 @@ describe('the API', () => {
       expect(responseParameters['gatewayresponse.header.Access-Control-Allow-Origin']).toBe("'*'");
   });
 
-  test('stays reachable under its own address without a domain name', () => {
+  test('the API stays reachable under its own address without a domain name', () => {
     expect(standard.only('AWS::ApiGateway::RestApi').Properties.DisableExecuteApiEndpoint).toBeUndefined();
     expect(definition(standard)).not.toHaveProperty('servers');
   });
@@ -613,7 +613,7 @@ describe('the API', () => {
   test.each([
     ['standard', standard, 'IntentGate'],
     ['little', little, 'IntentGate-test'],
-  ])('has the name of its gate, so that its metrics are its own: %s', (_, made, name) => {
+  ])('the API has the name of its gate, so that its metrics are its own: %s', (_, made, name) => {
     const { Name, Body } = made.only('AWS::ApiGateway::RestApi').Properties;
     expect([Name, Body.info.title]).toEqual([name, name]);
     const body = flatten(made.only('AWS::CloudWatch::Dashboard').Properties.DashboardBody);
@@ -623,14 +623,14 @@ describe('the API', () => {
       expect(Dimensions.filter(({ Name, Value }: Record<string, string>) => Name === 'ApiName' && Value !== name)).toEqual([]);
   });
 
-  test('lets API Gateway assume the role that runs functions, which names no account when it does', () => {
+  test('the API lets API Gateway assume the role that runs functions, which names no account when it does', () => {
     const { AssumeRolePolicyDocument } = named('IAM::Role', 'ApiInvoker')?.Properties ?? {};
     expect(AssumeRolePolicyDocument.Statement).toEqual([
       { Effect: 'Allow', Action: 'sts:AssumeRole', Principal: { Service: 'apigateway.amazonaws.com' } },
     ]);
   });
 
-  test('has a firewall if configured', () => {
+  test('the API has a firewall if configured', () => {
     expect(all('WAFv2::WebACL')).toEqual([]);
     const limits = everything
       .only('AWS::WAFv2::WebACL')
@@ -652,7 +652,7 @@ describe('the API', () => {
     );
   });
 
-  test('has a domain name if configured, and is reachable only under it', () => {
+  test('the API has a domain name if configured, and is reachable only under it', () => {
     expect(everything.only('AWS::ApiGateway::DomainName').Properties).toMatchObject({
       DomainName: 'api.example.com',
       SecurityPolicy: 'TLS_1_2',
@@ -749,7 +749,7 @@ describe('data', () => {
     });
   });
 
-  test('is encrypted with its own key with customerManagedKey: tables, buckets and every log', () => {
+  test('customerManagedKey encrypts tables, buckets and every log with a key of the stack', () => {
     const arn = { 'Fn::GetAtt': [expect.stringMatching(/^DataKey/), 'Arn'] };
     for (const { SSESpecification, Replicas } of all('DynamoDB::GlobalTable', everything)) {
       expect(SSESpecification).toEqual({ SSEEnabled: true, SSEType: 'KMS' });
@@ -881,11 +881,11 @@ test('only the local stage may call loopback addresses', () => {
     expect(environmentOf(name, local)).toMatchObject({ EGRESS_ALLOW_LOOPBACK: 'true', EGRESS_LOCAL_UPSTREAMS: 'api,192.168.1.7' });
 });
 
-describe('in a network', () => {
+describe('networks', () => {
   const placed = ['execute-intent', 'mcp', 'run-deferred-call'];
   const [[group, { Properties }]] = Object.entries(everything.resources('AWS::EC2::SecurityGroup')) as [[string, Resource]];
 
-  test('run only the functions that call intents, in a security group for the necessary outbound traffic', () => {
+  test('only functions that call intents run in the network, in a security group for the necessary outbound traffic', () => {
     for (const { name } of allRows) {
       const { VpcConfig } = functionOf(name, everything);
       const expected = { SubnetIds: vpc.subnetIds, SecurityGroupIds: [{ 'Fn::GetAtt': [group, 'GroupId'] }] };
@@ -943,7 +943,7 @@ describe('in a network', () => {
     expect(JSON.stringify(others)).not.toContain('"ec2:');
   });
 
-  test.each(cases.slice(0, 3))('an existing stack can enter and leave it: %s', (_, made) => {
+  test.each(cases.slice(0, 3))('an existing stack can enter and leave a network: %s', (_, made) => {
     const [permissions, policy] = policyOf(made);
     // Entering: the roles stay as they are, then come the permissions, then the group, then the functions.
     expect(made.resources('AWS::IAM::Role')).toEqual(standard.resources('AWS::IAM::Role'));
@@ -1039,7 +1039,7 @@ test.each<[string, Synthesis, string[], variable: string | undefined]>([
 });
 
 describe('the resources of a deleted stack', () => {
-  test('are adopted instead of created, with new clients', () => {
+  test('the resources of a deleted stack are adopted instead of created, with new clients', () => {
     expect(named('KMS::Key', 'SigningKey', adopting)).toBeUndefined();
     for (const type of ['DynamoDB::GlobalTable', 'Cognito::UserPool', 'Cognito::UserPoolGroup']) expect(all(type, adopting)).toEqual([]);
     expect(all('Cognito::UserPoolClient', adopting).map(({ UserPoolId }) => UserPoolId)).toEqual([adopt.userPoolId]);
@@ -1056,14 +1056,14 @@ describe('the resources of a deleted stack', () => {
     });
   });
 
-  test('are used with the same permissions', () => {
+  test('the resources of a deleted stack are used with the same permissions', () => {
     const texts = [...all('IAM::Policy', adopting), ...all('IAM::Role', adopting)].map((properties) => JSON.stringify(properties));
     expect(texts.some((text) => text.includes('"kms:Sign"') && text.includes(adopt.signingKeys.first))).toBe(true);
     for (const table of [adopt.registryTable, adopt.activityTable])
       expect(texts.some((text) => text.includes(`:table/${table}`))).toBe(true);
   });
 
-  test('need the key policy in the output, which is that of a new key', () => {
+  test('the resources of a deleted stack need the key policy in the output, which is that of a new key', () => {
     const { Statement } = JSON.parse(flatten(adopting.template.Outputs.SigningKeyPolicy?.Value));
     const created = keyOf('SigningKey').KeyPolicy.Statement;
     expect(Statement.map(({ Action }: { Action: unknown }) => Action)).toEqual(created.map(({ Action }: { Action: unknown }) => Action));
@@ -1072,7 +1072,7 @@ describe('the resources of a deleted stack', () => {
 });
 
 describe('the log of receipts of another stack', () => {
-  test('is adopted instead of created', () => {
+  test('the log of receipts of another stack is adopted instead of created', () => {
     for (const [type, ids] of [
       ['KMS::Key', /^(ReceiptKey|LogKey)/],
       ['KMS::Alias', /^(ReceiptKey|LogKey)/],
@@ -1113,7 +1113,7 @@ describe('the log of receipts of another stack', () => {
       .sort();
   };
 
-  test('is used with the permissions of a created one', () => {
+  test('the log of receipts of another stack is used with the permissions of a created one', () => {
     const created = permissionsIn(withReceipts, {
       '<ReceiptKey306FE255.Arn>': 'receipt key',
       '<LogKeyE83D0C1B.Arn>': 'log key',
@@ -1131,7 +1131,7 @@ describe('the log of receipts of another stack', () => {
   test.each([
     ['ReceiptKeyPolicy', 'ReceiptKey'],
     ['LogKeyPolicy', 'LogKey'],
-  ])('needs the key policy in the output %s, which is that of a new key', (output, prefix) => {
+  ])('the log of receipts of another stack needs the key policy in the output %s, which is that of a new key', (output, prefix) => {
     const { Statement } = JSON.parse(flatten(adoptingReceipts.template.Outputs[output]?.Value));
     const created = keyOf(prefix, withReceipts).KeyPolicy.Statement;
     const describe = ({ Action, Principal }: Statement & { Principal: { AWS: unknown } }) =>
@@ -1149,7 +1149,7 @@ describe('what outlives the stack', () => {
       DeletionPolicy,
     ]);
 
-  test('includes the aliases of keys, so that KMS refuses a new key under the name of an old one', () => {
+  test('what outlives the stack includes the aliases of keys, so that KMS refuses a new key under the name of an old one', () => {
     expect(policiesOf('KMS::Alias', { receipts: 'keyed', signingKeys: '2027,first' })).toEqual([
       ['SigningKey2027Alias', 'RetainExceptOnCreate'],
       ['SigningKeyfirstAlias', 'RetainExceptOnCreate'],
@@ -1159,14 +1159,14 @@ describe('what outlives the stack', () => {
     ]);
   });
 
-  test('includes the policies of buckets, which refuse requests without TLS', () => {
+  test('what outlives the stack includes the policies of buckets, which refuse requests without TLS', () => {
     expect(policiesOf('S3::BucketPolicy', { receipts: 'keyed' })).toEqual([
       ['SnapshotsPolicy', 'RetainExceptOnCreate'],
       ['ReceiptLogPolicy', 'RetainExceptOnCreate'],
     ]);
   });
 
-  test('is nothing without retainData', () => {
+  test('what outlives the stack is nothing without retainData', () => {
     for (const type of ['KMS::Alias', 'S3::BucketPolicy']) {
       const policies = policiesOf(type, { receipts: 'keyed', retainData: false }).map(([, policy]) => policy);
       expect([...new Set(policies)]).toEqual(['Delete']);
@@ -1182,7 +1182,7 @@ describe('alarms', () => {
       .filter(([{ MetricName }]) => MetricName === metric)
       .map(([{ MetricValue, DefaultValue }, pattern]) => [MetricValue, pattern, ...(DefaultValue === undefined ? [] : [DefaultValue])]);
 
-  test('notify a topic to which only alarms of this account may publish', () => {
+  test('alarms notify a topic to which only alarms of this account may publish', () => {
     const topics = new Set(all('CloudWatch::Alarm').flatMap(({ AlarmActions, OKActions }) => [...AlarmActions, ...OKActions].map(flatten)));
     expect([...topics]).toEqual(['<AlarmsTopic3A2DFEBA>']);
     expect(standard.only('AWS::SNS::TopicPolicy').Properties.PolicyDocument.Statement).toContainEqual({
@@ -1195,13 +1195,13 @@ describe('alarms', () => {
     });
   });
 
-  test('count refusals from log lines that name the metric, so that no log needs a filter for them', () => {
+  test('alarms count refusals from log lines that name the metric, so that no log needs a filter for them', () => {
     for (const { name } of functionRows) expect(environmentOf(name).METRIC_NAMESPACE).toBe('IntentGate');
     for (const made of [standard, everything, withCollection]) expect(valuesOf('Refusals', made)).toEqual([]);
     expect(environmentOf('execute-intent', local)).not.toHaveProperty('METRIC_NAMESPACE');
   });
 
-  test('count failures of the gate, not of upstreams, by no dimension that a caller chooses', () => {
+  test('alarms count failures of the gate, not of upstreams, by no dimension that a caller chooses', () => {
     const dimensions = all('Logs::MetricFilter').flatMap(({ MetricTransformations }) => MetricTransformations[0].Dimensions ?? []);
     expect(dimensions).toEqual([]);
     expect(valuesOf('GatewayFailures')).toEqual([
@@ -1219,7 +1219,7 @@ describe('alarms', () => {
       expect(alarmOf(name)).toMatchObject({ Namespace: 'AWS/Lambda', MetricName: 'Errors', Threshold: 2 });
   });
 
-  test('count the executions of each agent, and of each service if configured, from log lines', () => {
+  test('alarms count the executions of each agent, and of each service if configured, from log lines', () => {
     const expected = {
       RuleState: 'ENABLED',
       Schema: { Name: 'CloudWatchLogRule', Version: 1 },
@@ -1256,14 +1256,14 @@ describe('alarms', () => {
   // Missing data moves an alarm to INSUFFICIENT_DATA, the state of a new alarm, so an alarm notifies only after a first run.
   const silence = { TreatMissingData: 'missing', InsufficientDataActions: [expect.anything()] };
 
-  test('do not fire during a first deployment, when there is no data yet, or because of a few slow searches', () => {
+  test('alarms do not fire during a first deployment, when there is no data yet, or because of a few slow searches', () => {
     for (const made of [standard, withCollection])
       expect(all('CloudWatch::Alarm', made).filter(({ TreatMissingData }) => TreatMissingData === 'breaching')).toEqual([]);
     expect(alarmOf('SlowSearch')).toMatchObject({ ExtendedStatistic: 'p99', EvaluateLowSampleCountPercentile: 'ignore' });
     expect(alarmOf('Unavailable')?.EvaluateLowSampleCountPercentile).toBeUndefined();
   });
 
-  test('fire if a scheduled function stops running', () => {
+  test('alarms fire if a scheduled function stops running', () => {
     expect(alarmOf('SnapshotAge')).toMatchObject({ ComparisonOperator: 'LessThanThreshold', Threshold: 1, Period: 10_800, ...silence });
     expect(valuesOf('SnapshotAgeRuns')).toEqual([['1', '{ $.message = "the snapshot of the search index is as new as it should be" }', 0]]);
   });
@@ -1271,13 +1271,13 @@ describe('alarms', () => {
   test.each([
     ['ReceiptAge', 300, 'sequenced receipts'],
     ['UsageAge', 600, 'counted executions'],
-  ])('fire if work waits for too long or its function stops running: %s', (name, Threshold, message) => {
+  ])('alarms fire if work waits for too long or its function stops running: %s', (name, Threshold, message) => {
     const expected = { Namespace: 'IntentGate', MetricName: name, Statistic: 'Minimum', Period: 300, EvaluationPeriods: 1 };
     expect(alarmOf(name, withReceipts)).toMatchObject({ ...expected, ...silence, ComparisonOperator: 'GreaterThanThreshold', Threshold });
     expect(valuesOf(name, withReceipts)).toEqual([['$.oldest_seconds', `{ $.message = "${message}" }`]]);
   });
 
-  test('of a function exist only with it', () => {
+  test('alarms of a function exist only with it', () => {
     const without = synthesize({ receipts: 'off' });
     for (const name of ['ReceiptAge', 'ReceiptErrors']) expect([name, alarmOf(name, without)]).toEqual([name, undefined]);
     expect(valuesOf('ReceiptAge', without)).toEqual([]);
@@ -1286,7 +1286,7 @@ describe('alarms', () => {
     expect(alarmOf('SnapshotAge', withCollection)).toBeUndefined();
   });
 
-  test('add up the throttles of own functions only, at most ten, the limit of CloudWatch', () => {
+  test('alarms add up the throttles of own functions only, at most ten, the limit of CloudWatch', () => {
     for (const made of [standard, everything]) {
       const { Metrics, MetricName } = alarmOf('Throttles', made) ?? {};
       expect(MetricName).toBeUndefined();
@@ -1311,7 +1311,7 @@ describe('alarms', () => {
     }
   });
 
-  test('fire if the feed of a search collection falls behind or is silent, or if its fill does not end', () => {
+  test('alarms fire if the feed of a search collection falls behind or is silent, or if its fill does not end', () => {
     expect(alarmOf('FeedAge', withCollection)).toMatchObject({
       MetricName: 'FeedAge',
       ComparisonOperator: 'GreaterThanThreshold',
@@ -1327,7 +1327,7 @@ describe('alarms', () => {
     expect(valuesOf('FillAge', withCollection)).toEqual([['$.behind_seconds', '{ $.message = "filled a part of the search collection" }']]);
   });
 
-  test('fire before the reserved concurrency of a function is used up', () => {
+  test('alarms fire before the reserved concurrency of a function is used up', () => {
     const reservedIn = (made: Synthesis) =>
       (['execute-intent', 'mcp', 'run-deferred-call', 'search-intents'] as const).map(
         (name) => functionOf(name, made).ReservedConcurrentExecutions,
@@ -1345,7 +1345,7 @@ describe('alarms', () => {
     ]);
   });
 
-  test('have rows in the runbook', () => {
+  test('alarms have rows in the runbook', () => {
     const [, table = ''] = /^\| alarm \|.*\n(?:.*\n)((?:\|.*\n)+)/m.exec(readFileSync('docs/operations.md', 'utf8')) ?? [];
     const rows = [...table.matchAll(/^\| (.+?) \|/gm)].flatMap(([, cell = '']) => [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name));
     const alarms = [everything, withCollection].flatMap(({ resources }) => Object.entries(resources('AWS::CloudWatch::Alarm')));
@@ -1368,7 +1368,7 @@ describe('the setting gradualDeployment', () => {
   const aliasIdOf = (name: string) =>
     Object.keys(everything.resources('AWS::Lambda::Alias')).find((id) => id.startsWith(logicalPrefix(name))) ?? '';
 
-  test('publishes versions of two functions, which alarms roll back', () => {
+  test('the setting gradualDeployment publishes versions of two functions, which alarms roll back', () => {
     for (const type of ['Alias', 'Version']) expect(all(`Lambda::${type}`, everything)).toHaveLength(2);
     for (const [name, ownAlarm] of Object.entries(gradual)) {
       const alias = everything.resources('AWS::Lambda::Alias')[aliasIdOf(name)];
@@ -1473,7 +1473,7 @@ describe('the setting gradualDeployment', () => {
 });
 
 describe('the setting search: opensearch', () => {
-  test('deploys a collection that is fed every minute, and no snapshots', () => {
+  test('the setting search: opensearch deploys a collection that is fed every minute, and no snapshots', () => {
     expect(withCollection.only('AWS::OpenSearchServerless::Collection').Properties).toMatchObject({
       Type: 'SEARCH',
       StandbyReplicas: 'ENABLED',
@@ -1487,7 +1487,7 @@ describe('the setting search: opensearch', () => {
     }
   });
 
-  test('lets search functions read, and the feeding function write', () => {
+  test('the setting search: opensearch lets search functions read, and the feeding function write', () => {
     const { Policy } = withCollection.only('AWS::OpenSearchServerless::AccessPolicy').Properties;
     const [readers, writers, ...others] = JSON.parse(flatten(Policy));
     expect(others).toEqual([]);

@@ -28,28 +28,28 @@ function follow(reference: string): unknown {
 }
 
 describe('the document', () => {
-  test.each(['proto', 'uim'])('is valid OpenAPI 3.1 if the protocol is called %s', async (protocol) => {
+  test.each(['proto', 'uim'])('the OpenAPI document is valid OpenAPI 3.1 if the protocol is called %s', async (protocol) => {
     expect(await new Validator().validate({ ...toOpenApi({ protocol, aliases: true, policy }) })).toEqual({ valid: true });
   });
 
-  test('in the repository is up to date (npm run openapi)', () => {
+  test('the OpenAPI document in the repository is up to date (npm run openapi)', () => {
     expect(JSON.parse(readFileSync('openapi.json', 'utf8'))).toEqual(JSON.parse(JSON.stringify(document)));
   });
 
-  test('uses the name of the protocol everywhere', () => {
+  test('the OpenAPI document uses the name of the protocol everywhere', () => {
     const text = JSON.stringify(toOpenApi({ protocol: 'uim', aliases: true, policy }));
     expect(text).not.toMatch(/proto-|PROTO-/);
     expect(text).toContain('"uim-pat"');
     expect(text).toContain('"UIM-VAL-002"');
   });
 
-  test('has no broken references', () => {
+  test('the OpenAPI document has no broken references', () => {
     const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map(([, reference = '']) => reference);
     expect(references.length).toBeGreaterThan(100);
     expect(references.filter((reference) => follow(reference) === undefined)).toEqual([]);
   });
 
-  test('has the operations of the table of endpoints, and no other', () => {
+  test('the OpenAPI document has the operations of the table of endpoints, and no other', () => {
     const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method} ${path}`),
     );
@@ -62,13 +62,13 @@ describe.each(endpoints)('$name', (endpoint) => {
   const example = exampleOf(endpoint, { protocol: 'proto', policy });
   const answer = answerOf(endpoint, 'proto');
 
-  test('has its tag, and requires its credential', () => {
+  test('an operation has its tag, and requires its credential', () => {
     expect(tags.map(({ name }) => [name])).toContainEqual(operation.tags);
     const optional = endpoint.needs.adminTokens && !endpoint.runs ? [{}, { admin: [] }] : [];
     expect(operation.security).toEqual(endpoint.credential === 'none' ? optional : [{ [endpoint.credential]: [] }]);
   });
 
-  test('lists each of its refusals, with code and meaning', () => {
+  test('an operation lists each of its refusals, with code and meaning', () => {
     const answers = Object.entries(operation.responses).map(([status, response]) => ({
       status,
       response: ('$ref' in response ? follow(response.$ref) : response) as ApiResponse,
@@ -81,12 +81,12 @@ describe.each(endpoints)('$name', (endpoint) => {
     for (const { response } of answers.filter(({ status }) => status !== '304')) expect(response.headers).toHaveProperty('X-Request-Id');
   });
 
-  test('has a parameter for each variable in its path', () => {
+  test('an operation has a parameter for each variable in its path', () => {
     const named = (operation.parameters ?? []).filter((parameter) => 'in' in parameter && parameter.in === 'path');
     expect(named).toHaveLength(endpoint.path.split('{').length - 1);
   });
 
-  test('allows every query parameter to be empty, as the gate does', () => {
+  test('an operation allows every query parameter to be empty, as the gate does', () => {
     for (const parameter of operation.parameters ?? []) {
       if (!('in' in parameter) || parameter.in !== 'query') continue;
       const isEmptyFit = endpoint.query?.shape[parameter.name]?.safeParse('').success;
@@ -94,7 +94,7 @@ describe.each(endpoints)('$name', (endpoint) => {
     }
   });
 
-  test('has examples of its request and its answer that are valid', () => {
+  test('an operation has examples of its request and its answer that are valid', () => {
     const hasExample = ![
       'get-openapi',
       'get-root',

@@ -22,14 +22,14 @@ const permission = { target, action: 'execute', constraint: [constraint] };
 const duty = { action: 'pay', amount: { price: 3, budget: 100 }, unit: 'EUR', timeInterval: 'P1M' };
 const odrl = 'http://www.w3.org/ns/odrl/2/';
 
-describe('accepts', () => {
+describe('accepted policies', () => {
   test.each([
     ...['policy.json', 'bin/local/policy.json', ...files.map((name) => `samples/policies/${name}`)].map((file) => [
       file,
       readFileSync(file, 'utf8'),
     ]),
     ...inDocs.map((text, at) => [`policy ${at} of docs/policy.md`, text]),
-  ])('%s', (_, text) => {
+  ])('the schema accepts %s', (_, text) => {
     accepts(JSON.parse(text));
     expect(accepts.errors).toBeNull();
   });
@@ -55,7 +55,7 @@ describe('accepts', () => {
     ['parties', { permission: { ...permission, assignee: [{ '@type': 'Party', uid: 'a.example' }, { source: 'b.example' }] } }],
     ['a budget', { permission: { ...permission, duty } }],
     ['a typed duration', { permission: { ...permission, duty: { ...duty, timeInterval: { '@value': 'P1M', '@type': 'xsd:duration' } } } }],
-  ])('%s, as synthesis does', (_, policy) => {
+  ])('the schema accepts %s, as synthesis does', (_, policy) => {
     const text = JSON.stringify(policy);
     expect(() => parsePolicyTemplate(text)).not.toThrow();
     accepts(JSON.parse(text));
@@ -80,7 +80,7 @@ test.each<[string, object]>([
   ['/permission/0/duty/0/amount/bugdet', { permission: [{ ...permission, duty: [{ ...duty, amount: { price: 3, bugdet: 9 } }] }] }],
   ['/prohibition/0/duty', { prohibition: [{ target, action: 'execute', duty }] }],
   ['/obligation/0/action', { obligation: [{ action: 'signs' }] }],
-])('marks %s', (place, policy) => {
+])('the schema marks %s', (place, policy) => {
   expect(accepts(policy)).toBe(false);
   const marked = accepts.errors?.map(
     ({ instancePath, params: { additionalProperty: name } }) => `${instancePath}${name ? `/${name}` : ''}`,
@@ -88,7 +88,7 @@ test.each<[string, object]>([
   expect(marked).toContain(place);
 });
 
-test('offers bare terms, each with its meaning', () => {
+test('the schema offers bare terms, each with its meaning', () => {
   const meanings = new Map<unknown, unknown>();
   JSON.stringify(schema, (_, value) => {
     if (value?.const !== undefined) meanings.set(value.const, value.description);
@@ -99,7 +99,7 @@ test('offers bare terms, each with its meaning', () => {
   expect(Object.fromEntries(meanings)).toMatchObject(Object.fromEntries(terms.map((term) => [term, words])));
 });
 
-test('is written beside the function that serves it', () => {
+test('the schema is written beside the function that serves it', () => {
   const filesOf = prepareFiles({
     settings: parseSettings({}),
     policy: readFileSync('policy.json', 'utf8'),

@@ -15,7 +15,7 @@ test.each<[Record<string, unknown>, string]>([
   [{ adopt: { ...receiptLog, logKey: 'alias/IntentGate/log' } }, 'adopt.logKey: must be the ARN of a KMS key, not of an alias'],
   [{ adopt: { ...receiptLog, receiptBucket: 'Log' } }, 'adopt.receiptBucket: must be the name of an S3 bucket'],
   [{ adopt: { ...receiptLog, receiptBucket: 'arn:aws:s3:::intentgate-log' } }, 'adopt.receiptBucket: must be the name of an S3 bucket'],
-])('settings of receipts: refuses %j', (given, expected) => {
+])('the settings of receipts %j are refused', (given, expected) => {
   expect(mistakes({ receipts: 'keyed', ...given })).toEqual([expected]);
 });
 
@@ -41,7 +41,7 @@ test.each<[given: (keyof typeof receiptLog)[], expected: string[]]>([
   [['logKey', 'receiptBucket'], [`adopt.receiptKey: must be given with logKey and receiptBucket. ${listed('ReceiptKey')}`]],
   [['receiptKey', 'receiptBucket'], [`adopt.logKey: must be given with receiptKey and receiptBucket. ${listed('LogKey')}`]],
   [['receiptKey', 'logKey', 'receiptBucket'], []],
-])('of the log of receipts, adopts all parts or none: %j', (names, expected) => {
+])('a stack adopts all parts of the log of receipts, or none: %j', (names, expected) => {
   const adopt = Object.fromEntries(names.map((name) => [name, receiptLog[name]]));
   expect(mistakes({ receipts: 'keyed', adopt })).toEqual(expected);
   expect(mistakes({ receipts: 'all', adopt: { ...adopt, registryTable: 'R-1', activityTable: 'A-1' } })).toEqual(expected);

@@ -17,6 +17,6 @@ test.each<[Record<string, unknown>, string]>([
     'https://host.example/callback#x',
     'host:callback',
   ]),
-])('settings of sign-in: refuses %j', (given, expected) => {
+])('the settings of sign-in %j are refused', (given, expected) => {
   expect(mistakes(given)).toEqual([expected]);
 });
