@@ -74,7 +74,7 @@ describe('a copy of the table', () => {
     await copyTable(client, registryTable, 'restored');
   }, 60_000);
 
-  test('yields the same file as an export at that time', async () => {
+  test('a copy of the table yields the same file as an export at that time', async () => {
     const everything = await restore(['--from', 'restored', '--all']);
     expect(everything).toEqual({ code: 0, stdout: await succeed('export'), stderr: '' });
     expect((await restore(['--from', 'restored', '--service', names[1] ?? ''])).stdout).toBe(
@@ -85,7 +85,7 @@ describe('a copy of the table', () => {
     expect(await readFile(file, 'utf8')).toBe(await succeed('export', '--json'));
   }, 60_000);
 
-  test('yields a deleted intent, without the others of its service', async () => {
+  test('a copy of the table yields a deleted intent, without the others of its service', async () => {
     await succeed('intents', 'delete', uid, '--yes');
     const file = join(folder, 'intent.yaml');
     expect((await restore(['--from', 'restored', '--intent', uid, '-o', file])).code).toBe(0);
@@ -94,7 +94,7 @@ describe('a copy of the table', () => {
     expect(await exported()).toBe(before);
   }, 60_000);
 
-  test('yields a deleted service, which apply registers with another id, and a service that was changed since', async () => {
+  test('a copy of the table yields a deleted service, which apply registers with another id, and one that was changed since', async () => {
     const { service_id: serviceId } = await succeedJson('intents', 'show', uid);
     await succeed('services', 'delete', serviceId, '--yes');
     await succeed('intents', 'delete', 'lighthouse.example:get-light:v2', '--yes');
@@ -132,7 +132,7 @@ describe('a copy of the table', () => {
     ['no address', ['--from', 'restored', '--all'], 5, 'DynamoDB is not responding (', { AWS_ENDPOINT_URL_DYNAMODB: 'http://127.0.0.1:1' }],
     ['no region', ['--from', 'restored', '--all'], 4, 'AWS refused the request (', { AWS_REGION: undefined }],
   ])(
-    'is refused: %s',
+    'a restore from a copy of the table is refused: %s',
     async (_, words, code, message, environment = {}) => {
       if (words.includes('foreign')) await createTable(client, 'foreign', ['id', 'at']);
       const outcome = await restore(words, environment);

@@ -20,7 +20,7 @@ test.each<[unknown, string]>([
   // section 3.2.3 sorts by UTF-16 code units, not by code points
   [{ '\u{1f600}': 1, '\ufb33': 2 }, '{"\u{1f600}":1,"\ufb33":2}'],
   [[1e21, 0.000001, -0, 1.0], '[1e+21,0.000001,0,1]'],
-])('%j', (value, text) => {
+])('the client writes %j in the canonical form', (value, text) => {
   expect(toCanonicalJson(value)).toBe(text);
   expect(canonicalText(value)).toBe(text);
 });

@@ -60,7 +60,7 @@ const words = [
   'You must sign the policy with the key that you present as agent_public_key.',
 ];
 
-test('executes an intent: reads the policy, asks, signs it, gets a PAT and calls', async () => {
+test('the client executes an intent: it reads the policy, asks, signs it, gets a PAT and calls', async () => {
   const onPolicy = allow();
   const client = await open({ onPolicy });
   expect(service.requests).toEqual([]);
@@ -87,7 +87,7 @@ test('numbers keep every digit: integers beyond double precision are bigints, un
   expect(service.requests.at(-1)?.body).toContain('"id":9007199254740993}');
 });
 
-test('reports where an answer does not match the description of the intent', async () => {
+test('the client reports where an answer does not match the description of the intent', async () => {
   const answer = (issues?: string) => new Response('{"name":1}', { headers: issues === undefined ? {} : { 'Answer-Issues': issues } });
   service.faults[executePath] = [answer('/name, /gr%C3%B6%C3%9Fe%2C%20%25, ...'), answer('/100%'), answer()];
   const client = await open();
@@ -101,7 +101,7 @@ test('reports where an answer does not match the description of the intent', asy
   ]);
 });
 
-test('returns the status and header fields of the service', async () => {
+test('an execution returns the status and header fields of the service', async () => {
   const answer = (headers: Record<string, string>) => new Response('{}', { headers });
   const head = { 'Upstream-Status': '201', 'Upstream-Location': '/a', 'upstream-x-total': '4', 'Upstream-Cut': 'Link' };
   service.faults[executePath] = [answer(head), answer({ 'Upstream-Status': '200' }), answer({})];
@@ -113,7 +113,7 @@ test('returns the status and header fields of the service', async () => {
   expect(heads).toEqual([[201, { cut: 'Link', location: '/a', 'x-total': '4' }], [200, {}], undefined]);
 });
 
-test('asks once and gets one PAT for any number of concurrent calls', async () => {
+test('the client asks once and gets one PAT for any number of concurrent calls', async () => {
   const onPolicy = jest.fn<OnPolicy>(async () => true);
   const client = await open({ onPolicy });
   await Promise.all(Array.from({ length: 20 }, () => run(client)));
@@ -124,7 +124,7 @@ describe('the policy', () => {
   test.each<[string, unknown]>([
     ['false', false],
     ['a text', 'no'],
-  ])('is not signed if onPolicy returns %s', async (_, result) => {
+  ])('the policy is not signed if onPolicy returns %s', async (_, result) => {
     const client = await open({ onPolicy: (() => result) as unknown as OnPolicy });
     const error = await run(client).catch((caught) => caught);
     expect(error).toBeInstanceOf(PolicyDeclined);
@@ -136,7 +136,7 @@ describe('the policy', () => {
     expect(service.requests.map(({ what }) => what)).toEqual([`GET ${policyPath}`, `GET ${policyPath}?view=words`]);
   });
 
-  test('is signed as fetched, even if onPolicy changes its copy', async () => {
+  test('the policy is signed as fetched, even if onPolicy changes its copy', async () => {
     const client = await open({
       onPolicy: (policy) => {
         policy.permission = [];
@@ -146,7 +146,7 @@ describe('the policy', () => {
     expect(await run(client)).toEqual({ name: 'France' });
   });
 
-  test('is shown again, with the differences, when it has changed', async () => {
+  test('the policy is shown again, with the differences, when it has changed', async () => {
     const onPolicy = allow();
     const client = await open({ onPolicy });
     await run(client);
@@ -159,7 +159,7 @@ describe('the policy', () => {
     expect([onPolicy.mock.calls.length, service.count(`POST ${issuePath}`), upstream.seen.length]).toEqual([2, 2, 2]);
   });
 
-  test('may change while it is being accepted', async () => {
+  test('the policy may change while it is being accepted', async () => {
     const onPolicy = jest.fn<OnPolicy>().mockImplementationOnce(() => {
       service.setPolicy(policyWithRate(30));
       return true;
@@ -174,7 +174,7 @@ describe('the policy', () => {
 describe('the sentences', () => {
   const ofAnother = (body: Record<string, unknown>) => ({ ...body, policy: `${baseUrl}/api/policy#sha-256=another` });
 
-  test('belong to the policy that is signed, or are read again', async () => {
+  test('the sentences that onPolicy gets belong to the policy that is signed, or are read again', async () => {
     let reads = 0;
     service.rewrite = (_, body) =>
       body.sentences && ++reads === 1 ? { ...ofAnother(body), sentences: ['You may do as you like.'] } : body;
@@ -184,7 +184,7 @@ describe('the sentences', () => {
     expect(service.count(`GET ${policyPath}`)).toBe(2);
   });
 
-  test('of another policy are never shown, and nothing is signed', async () => {
+  test('the sentences of another policy are never shown, and nothing is signed', async () => {
     service.rewrite = (_, body) => (body.sentences ? ofAnother(body) : body);
     const onPolicy = allow();
     await expect(run(await open({ onPolicy }))).rejects.toMatchObject({
@@ -196,7 +196,7 @@ describe('the sentences', () => {
     expect([onPolicy.mock.calls.length, service.count(`POST ${issuePath}`)]).toEqual([0, 0]);
   });
 
-  test('are replaced by the policy itself if the gate has none', async () => {
+  test('the policy itself is shown if the gate has no sentences', async () => {
     service.rewrite = (_, body) => (body.sentences ? { policy: 'x' } : body);
     const onPolicy = allow();
     await run(await open({ onPolicy }));
@@ -211,7 +211,7 @@ describe('a stored agreement', () => {
     return { kept, store: { load: async (url) => kept.get(url), save: async (url, agreement) => void kept.set(url, agreement) } };
   }
 
-  test('is used by the next run: its PAT, or its consent if the PAT is refused', async () => {
+  test('a stored agreement is used by the next run: its PAT, or its consent if the PAT is refused', async () => {
     const { store: agreementStore, kept } = openStore();
     const agentId = `agent-${randomUUID()}`;
     const keyStore = openMemoryKeyStore();
@@ -229,7 +229,7 @@ describe('a stored agreement', () => {
     expect([...kept]).toEqual([[baseUrl, { digest: expect.stringMatching(/^[\w-]{43}$/), pat: expect.objectContaining({ agentId }) }]]);
   });
 
-  test('has no PAT for another agent', async () => {
+  test('a stored agreement has no PAT for another agent', async () => {
     const { store: agreementStore } = openStore();
     await run(await open({ agreementStore }));
     await run(await open({ agreementStore }));
@@ -259,7 +259,7 @@ test.each<[string, (policy: Record<string, unknown>) => object]>([
 });
 
 describe('the PAT', () => {
-  test('is renewed before it expires, without asking about the same policy again', async () => {
+  test('the PAT is renewed before it expires, without asking about the same policy again', async () => {
     service.rewrite = (path, body) => (path === issuePath ? { ...body, expires_at: new Date(0).toISOString() } : body);
     const onPolicy = allow();
     const client = await open({ onPolicy });
@@ -268,7 +268,7 @@ describe('the PAT', () => {
     expect([onPolicy.mock.calls.length, service.count(`POST ${issuePath}`)]).toEqual([1, 2]);
   });
 
-  test('is replaced once for all callers when it is refused', async () => {
+  test('the PAT is replaced once for all callers when it is refused', async () => {
     const agentId = `agent-${randomUUID()}`;
     const client = await open({ agentId });
     await run(client);
@@ -277,7 +277,7 @@ describe('the PAT', () => {
     expect(service.count(`POST ${issuePath}`)).toBe(2);
   });
 
-  test('is not requested endlessly', async () => {
+  test('the PAT is not requested endlessly', async () => {
     service.rewrite = (path, body) => (path === issuePath ? { ...body, 'proto-pat': 'not.a.pat' } : body);
     await expect(run(await open())).rejects.toMatchObject({ name: 'Refusal', code: 'UNAUTHORIZED', status: 401 });
     expect(service.count(`POST ${issuePath}`)).toBe(3);
@@ -358,7 +358,7 @@ describe('after a network failure', () => {
 });
 
 describe('the rate limit', () => {
-  test('is respected: calls wait for quota instead of being refused', async () => {
+  test('calls wait for quota instead of being refused', async () => {
     service.setPolicy(policyWithRate(2, 'second'));
     const client = await open();
     for (let call = 0; call < 4; call++) await run(client);
@@ -366,7 +366,7 @@ describe('the rate limit', () => {
     expect(service.requests.filter(({ status }) => status === 429)).toEqual([]);
   });
 
-  test('is reported if waiting would take too long', async () => {
+  test('a call that would wait too long for quota fails', async () => {
     service.setPolicy(policyWithRate(1));
     const client = await open({ maxWaitMs: 1_000 });
     await run(client);
@@ -383,7 +383,7 @@ describe('the rate limit', () => {
     expect(service.count(`POST ${executePath}`)).toBe(1);
   });
 
-  test('counts all waiting towards the maximum, even if Retry-After is always 0', async () => {
+  test('the maximum wait includes all waiting, even if Retry-After is always 0', async () => {
     const refuse = () =>
       Response.json({ error: { code: 'TOO_MANY_REQUESTS', message: 'm', details: {} } }, { status: 429, headers: { 'Retry-After': '0' } });
     service.faults[executePath] = Array.from({ length: 9 }, refuse);
@@ -391,7 +391,7 @@ describe('the rate limit', () => {
     expect(service.count(`POST ${executePath}`)).toBe(5);
   });
 
-  test('of one intent does not delay executions of another', async () => {
+  test('the rate limit of one intent does not delay executions of another', async () => {
     const template = policyWithRate(60);
     const target = `{base_url}/api/intents/${uid}`;
     const constraint = policyWithRate(1, 'day').permission?.[0]?.constraint;
@@ -422,8 +422,8 @@ test('a refusal contains everything that the gate said', async () => {
   });
 });
 
-describe('with proofs of possession', () => {
-  test('the PAT is bound, and every call proves the key', async () => {
+describe('proofs of possession', () => {
+  test('a proof of possession binds the PAT, and every call proves the key', async () => {
     const client = await open({ dpop: true });
     expect(await run(client)).toEqual({ name: 'France' });
     const { headers } = service.requests.at(-1) as Service['requests'][number];
@@ -445,7 +445,7 @@ describe('with proofs of possession', () => {
 });
 
 describe('an AbortSignal', () => {
-  test('ends one call, but not the PAT request that others wait for', async () => {
+  test('an AbortSignal ends one call, but not the PAT request that others wait for', async () => {
     const { promise: decided, resolve: decide } = Promise.withResolvers<boolean>();
     const client = await open({ onPolicy: () => decided });
     const giveUp = new AbortController();
@@ -457,7 +457,7 @@ describe('an AbortSignal', () => {
     expect(upstream.seen).toHaveLength(1);
   });
 
-  test('ends a wait for quota', async () => {
+  test('an AbortSignal ends a wait for quota', async () => {
     service.setPolicy(policyWithRate(1));
     const client = await open();
     await run(client);

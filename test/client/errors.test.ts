@@ -29,18 +29,18 @@ describe('the reason given by the service', () => {
     ['a text on several lines', 'no\r\n such\tzone ', 'no such zone'],
     ['what a terminal obeys', 'a\u001b[2Jb\u202ec\u0000', 'a[2Jbc'],
     ['null', null, 'null'],
-  ])('is the second line of the message: %s', (_, upstream_body, said) => {
+  ])('the reason given by the service is the second line of the message: %s', (_, upstream_body, said) => {
     expect(refusal({ upstream_body }).message).toBe(`Refused.\nThe service said: ${said}`);
   });
 
   test.each([{}, { upstream_status: 500 }, { upstream_body: '' }, { upstream_body: ' \u200b\n' }])(
-    'is left out if it is nothing: %j',
+    'the reason given by the service is left out if it is nothing: %j',
     (details) => {
       expect(refusal(details).message).toBe('Refused.');
     },
   );
 
-  test('has at most 1 KB, cut between characters', () => {
+  test('the reason given by the service has at most 1 KB, cut between characters', () => {
     const [, said = ''] = refusal({ upstream_body: '€'.repeat(1000) }).message.split('The service said: ');
     expect(said).toMatch(/^€+…$/);
     const { length } = Buffer.from(said);

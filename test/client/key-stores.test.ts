@@ -16,21 +16,21 @@ const stores: [string, () => KeyStore][] = [
 ];
 
 describe.each(stores)('a key store %s', (_, open) => {
-  test('gives an agent the same key again, and another agent a different one', async () => {
+  test('a key store gives an agent the same key again, and another agent a different one', async () => {
     const store = open();
     const [first, again, other] = [await obtainKey('one', store), await obtainKey('one', store), await obtainKey('two', store)];
     expect(await publicJwk(again)).toEqual(await publicJwk(first));
     expect(await publicJwk(other)).not.toEqual(await publicJwk(first));
   });
 
-  test('keeps the first of several keys created at the same time', async () => {
+  test('a key store keeps the first of several keys created at the same time', async () => {
     const store = open();
     const pairs = await Promise.all(Array.from({ length: 5 }, () => obtainKey('one', store)));
     const kept = await publicJwk(await obtainKey('one', store));
     expect(await Promise.all(pairs.map(publicJwk))).toEqual(Array.from({ length: 5 }, () => kept));
   });
 
-  test('gives keys that cannot be copied', async () => {
+  test('a key store gives keys that cannot be copied', async () => {
     const { privateKey } = await obtainKey('one', open());
     expect(privateKey.extractable).toBe(false);
     await expect(crypto.subtle.exportKey('jwk', privateKey)).rejects.toThrow();

@@ -38,7 +38,7 @@ describe.each([1, 2, 3, 1_000])('in chunks of %s bytes', (size) => {
     ['of which the last ends with the input', 'a\nb', ['a', 'b']],
     ['of which one is empty', 'a\n\nb\n', ['a', '', 'b']],
     ['of an empty input', '', []],
-  ])('reads lines %s', async (_, written, lines) => {
+  ])('messages are read from lines %s', async (_, written, lines) => {
     expect(await reading(chunksOf(size, written))).toEqual(lines);
   });
 });

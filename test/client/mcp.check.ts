@@ -81,7 +81,7 @@ async function callTool({ client }: Host, name: string, args: Record<string, unk
 const execute = (host: Host) => callTool(host, 'execute_intent', country);
 
 describe.each(revisions)('a host of revision %s', (revision) => {
-  test('that can ask its person shows them the policy in words, and continues the call once they accept', async () => {
+  test('a host that can ask its person shows them the policy in words, and continues the call once they accept', async () => {
     const host = await openHost(revision, { answers: ['decline', 'cancel', 'accept'] });
     for (const [message, next] of [
       ['does not accept the usage policy, so nothing was signed', 'Do not use this gate'],
@@ -106,7 +106,7 @@ describe.each(revisions)('a host of revision %s', (revision) => {
     expect(await execute(next)).toMatchObject({ isError: false });
   });
 
-  test('that cannot ask can search and read, and gets a command with which the same agent accepts', async () => {
+  test('a host that cannot ask can search and read, and gets a command with which the same agent accepts', async () => {
     const agentId = `Anna's agent ${randomUUID()}`;
     const host = await openHost(revision, { args: ['--agent-id', agentId] });
     const { tools } = await host.client.listTools();
@@ -228,7 +228,7 @@ describe('the bridge', () => {
     },
   });
 
-  test('accepts consent only for a question that it asked, and only once', async () => {
+  test('the bridge accepts consent only for a question that it asked, and only once', async () => {
     const bridge = await openBridge();
     const asked = (await bridge.answer(call(modern({})))) as { result: { resultType: string; requestState: string } };
     expect(asked.result).toMatchObject({
@@ -249,7 +249,7 @@ describe('the bridge', () => {
     expect(await answer(again.result.requestState)).toMatchObject({ result: { resultType: 'complete', isError: false } });
   });
 
-  test.each([[{ url: {} }], [undefined]])('shows no form in a host that declares %j', async (elicitation) => {
+  test.each([[{ url: {} }], [undefined]])('the bridge shows no form in a host that declares %j', async (elicitation) => {
     const bridge = await openBridge();
     expect(await bridge.answer(call(modern(elicitation)))).toMatchObject({ result: { resultType: 'complete', isError: true } });
     await bridge.answer(initialize(elicitation));
@@ -277,7 +277,7 @@ describe('the bridge', () => {
     expect(bridge.sent).toHaveLength(1);
   });
 
-  test('gives up asking when the host fails to ask or goes away', async () => {
+  test('the bridge gives up asking when the host fails to ask or goes away', async () => {
     const bridge = await openBridge();
     await bridge.answer(initialize({}));
     const untilAsked = async (count: number) => {
@@ -298,7 +298,7 @@ describe('the bridge', () => {
     });
   });
 
-  test('signs no policy of another gate, unless the person has given that address', async () => {
+  test('the bridge signs no policy of another gate, unless the person has given that address', async () => {
     const relay = await startRelay(baseUrl);
     opened.push(relay.stop);
     const accept = async ({ answer }: McpBridge) => {
@@ -319,7 +319,7 @@ describe('the bridge', () => {
     expect(await accept(await openBridge(relay.url, baseUrl))).toMatchObject({ result: { isError: false } });
   });
 
-  test('forwards protocol errors of the gate, and refuses invalid messages', async () => {
+  test('the bridge forwards protocol errors of the gate, and refuses invalid messages', async () => {
     const bridge = await openBridge();
     const unknown = { jsonrpc: '2.0', id: 3, method: 'tools/call', params: { name: 'sing' } };
     expect(await bridge.answer(JSON.stringify(unknown))).toMatchObject({ id: 3, error: { code: -32602 } });

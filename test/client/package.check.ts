@@ -56,13 +56,13 @@ const gate = await connect(process.env.BASE_URL, { agentId: 'agent-' + crypto.ra
 console.log((await gate.execute('world.example:get-country:v1', { code: 'JP' })).name);
 `;
 
-test('has no dependencies', async () => {
+test('the client package has no dependencies', async () => {
   const { dependencies } = JSON.parse(await readFile(inFolder('package-lock.json'), 'utf8')).packages['node_modules/intent-gate-client'];
   expect(dependencies).toBeUndefined();
   expect(await installed('dist/connect.js')).not.toMatch(/from '[^.]/);
 });
 
-test.each(nodes)('executes an intent, and serves hosts of MCP as a program of its own, with %s', async (node) => {
+test.each(nodes)('the client package executes an intent, and serves hosts of MCP as a program of its own, with %s', async (node) => {
   await writeFile(inFolder('program.js'), program);
   expect((await runIn(node, ['program.js'])).stdout).toBe('Japan\n');
   const path = [join(node, '..'), systemPath].join(delimiter);
@@ -75,7 +75,7 @@ test.each(nodes)('executes an intent, and serves hosts of MCP as a program of it
 
 const outside = makeFolder();
 
-test.each(['node', 'browser'] as const)('can be bundled for the platform %s', async (platform) => {
+test.each(['node', 'browser'] as const)('the client package can be bundled for the platform %s', async (platform) => {
   await writeFile(inFolder('program.js'), program);
   const bundle = join(outside, 'bundle.mjs');
   await build({ entryPoints: [inFolder('program.js')], outfile: bundle, bundle: true, platform, format: 'esm', logLevel: 'silent' });
@@ -85,7 +85,7 @@ test.each(['node', 'browser'] as const)('can be bundled for the platform %s', as
 test.each([
   ['nodenext', ['--module', 'nodenext']],
   ['bundler, for a page', ['--module', 'esnext', '--moduleResolution', 'bundler', '--lib', 'es2023,dom']],
-])('has types of its own, for moduleResolution %s', async (_, options) => {
+])('the client package has types of its own, for moduleResolution %s', async (_, options) => {
   const source = `import { connect, type KeyStore, type OnPolicy, Refusal } from 'intent-gate-client';
 import { openFileAgreementStore } from 'intent-gate-client/file-agreement-store';
 import { openFileKeyStore } from 'intent-gate-client/file-key-store';
@@ -103,7 +103,7 @@ export const isRefusal = (error: unknown): boolean => error instanceof Refusal &
   await compile(['types.ts'], options);
 });
 
-test('the code blocks of its README work', async () => {
+test("the code blocks of the client's README work", async () => {
   const blocks = [...(await installed('README.md')).matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = '']) => code);
   expect(blocks).toHaveLength(2);
   const outputs = [];
@@ -124,20 +124,20 @@ describe("the console's code samples", () => {
   const samples = () => listSamples(stack.base_url, 'world.example:get-current-time:v1', { time_zone: 'Asia/Tokyo' });
   const local = /"?time_zone'?"?: ["']Asia\/Tokyo|"time_zone":"Asia\/Tokyo"/;
 
-  test('TypeScript compiles strictly, and runs', async () => {
+  test("the console's TypeScript sample compiles strictly, and runs", async () => {
     await writeFile(inFolder('sample.ts'), samples().TypeScript ?? '');
     await compile(['sample.ts'], nodeTypes);
     expect((await runIn(process.execPath, ['sample.ts'])).stdout).toMatch(local);
   });
 
-  test.each(['curl', 'MCP'])('%s runs as pasted', async (name) => {
+  test.each(['curl', 'MCP'])("the console's %s sample runs as pasted", async (name) => {
     await writeFile(inFolder('sample.sh'), samples()[name] ?? '');
     const { stdout } = await run('bash', ['sample.sh'], { cwd: folder, env: { ...plainEnvironment(), HOME: folder } });
     expect(stdout).toContain('You may execute every intent, at most 60 times a minute.');
     expect(stdout).toMatch(local);
   });
 
-  test('Python runs', async () => {
+  test("the console's Python sample runs", async () => {
     const python = await installPythonClient();
     if (!python) return;
     await writeFile(inFolder('sample.py'), samples().Python ?? '');

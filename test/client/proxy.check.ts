@@ -12,7 +12,7 @@ import { installPythonClient } from '../support/python.ts';
 const gate = `https://${proxiedHost}`;
 const python = await installPythonClient();
 
-describe('through a proxy', () => {
+describe('a proxy', () => {
   const folder = makeFolder();
   const page = { intents: [], pagination: { total_results: 0, total_pages: 0, current_page: 1, page_size: 10 } };
   const started = startProxied(folder, (path) => {
@@ -67,7 +67,7 @@ print(json.dumps(gate.search("time")))`,
   ];
 
   describe.each(programs)('%s', (_, words, output, input) => {
-    test.each(['HTTPS_PROXY', 'https_proxy'])('reaches the gate with %s', async (variable) => {
+    test.each(['HTTPS_PROXY', 'https_proxy'])('a program reaches the gate through the proxy named in %s', async (variable) => {
       const { address, env, targets, paths, credentials } = await started;
       const { stdout } = await run(words(gate), { ...env, [variable]: `http://me:s3cret@${address}` }, input);
       expect(stdout).toMatch(output);
@@ -76,7 +76,7 @@ print(json.dumps(gate.search("time")))`,
       expect(credentials).toEqual([`Basic ${Buffer.from('me:s3cret').toString('base64')}`]);
     });
 
-    test('reaches this machine without it', async () => {
+    test('a program reaches this machine without the proxy', async () => {
       const { address, targets } = await started;
       const port = local.listening ? (local.address() as { port: number }).port : await listen(local);
       const proxies = { HTTP_PROXY: address, HTTPS_PROXY: address, http_proxy: address, https_proxy: address };
@@ -85,7 +85,7 @@ print(json.dumps(gate.search("time")))`,
       expect(targets).toEqual([]);
     });
 
-    test('does not use it for a host in NO_PROXY, and names it otherwise if it fails, without its password', async () => {
+    test('a program does not use the proxy for a host in NO_PROXY, and names it otherwise if it fails, without its password', async () => {
       const { env, targets } = await started;
       const broken = { ...env, HTTPS_PROXY: 'http://me:s3cret@127.0.0.1:1' };
       const excluded = await run(words(gate), { ...broken, NO_PROXY: '.example' }, input);
@@ -101,7 +101,7 @@ print(json.dumps(gate.search("time")))`,
     });
   });
 
-  test('a document is fetched for an import', async () => {
+  test('a document for an import is fetched through the proxy', async () => {
     const { address, env, targets, paths } = await started;
     const words = [cli, 'import', `${gate}/openapi.json`, '--dry-run', '--url', gate];
     await run(words, { ...env, HTTPS_PROXY: address });
@@ -119,7 +119,7 @@ print(json.dumps(gate.search("time")))`,
     ['a deployment', bin('deploy'), 'AWS cannot be reached'],
     ['restore', [...bin('restore'), '--from', 'copy', '--all'], 'DynamoDB is not responding'],
     ['a sign-in to the user pool', [cli, ...pool, '--endpoint', gate], `The user pool at ${gate} did not respond as expected`],
-  ])('AWS is reached by %s', async (_, words, message) => {
+  ])('%s reaches AWS through the proxy', async (_, words, message) => {
     const { address, env, targets } = await started;
     const variables = { ...env, ...aws, AWS_ENDPOINT_URL: gate };
     await run(words, { ...variables, HTTPS_PROXY: address }, 'password\n');

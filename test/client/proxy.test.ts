@@ -9,7 +9,7 @@ const gate = 'https://gate.example';
 const proxy = 'http://proxy.example:3128';
 const named = (variable: string) => `the proxy proxy.example:3128 (${variable})`;
 
-describe('the environment names a proxy', () => {
+describe('the proxy of the environment', () => {
   test.each<[string, string, Record<string, string>, string]>([
     ['in capitals', gate, { HTTPS_PROXY: proxy }, named('HTTPS_PROXY')],
     ['in small letters', gate, { https_proxy: proxy }, named('https_proxy')],
@@ -38,7 +38,7 @@ describe('the environment names a proxy', () => {
       { https_proxy: 'http://' },
       'the proxy in https_proxy, which must be an address such as http://proxy.example:3128',
     ],
-  ])('%s', (_, address, env, name) => {
+  ])('the environment names a proxy %s', (_, address, env, name) => {
     expect(findProxy(address, env)?.name).toBe(name);
   });
 
@@ -59,11 +59,11 @@ describe('the environment names a proxy', () => {
     ['it is 127.0.0.1', 'http://127.0.0.1:8080', { HTTP_PROXY: proxy, HTTPS_PROXY: proxy }],
     ['it is another address of this machine', 'http://127.3.2.1', { HTTP_PROXY: proxy }],
     ['it is ::1', 'https://[::1]:8443', { HTTPS_PROXY: proxy }],
-  ])('but not for an address if %s', (_, address, env) => {
+  ])('the environment names no proxy for an address if %s', (_, address, env) => {
     expect(findProxy(address, env)).toBeUndefined();
   });
 
-  test('in messages only if it is used', () => {
+  test('a message names the proxy only if it is used', () => {
     expect(throughProxy('http://127.0.0.1:8080')).toBe('');
   });
 });
@@ -83,27 +83,27 @@ describe('a fetch through a proxy', () => {
   const send = async (path: string, init: RequestInit = {}) =>
     findProxy('http://gate.example', { HTTP_PROXY: `me:s3cret%40@127.0.0.1:${await port}` })?.fetch(`http://gate.example${path}`, init);
 
-  test('sends the whole address, the method, the body and the credential of the proxy', async () => {
+  test('a fetch through a proxy sends the whole address, the method, the body and the credential of the proxy', async () => {
     const answer = await send('/a?b=c', { method: 'POST', headers: { 'Content-Type': 'text/plain' }, body: 'é' });
     expect([answer?.status, await answer?.text(), answer?.headers.getSetCookie()]).toEqual([200, 'é', ['a=1', 'b=2']]);
     const authorization = `Basic ${Buffer.from('me:s3cret@').toString('base64')}`;
     expect(seen).toEqual([{ method: 'POST', url: 'http://gate.example/a?b=c', authorization, type: 'text/plain', body: 'é' }]);
   });
 
-  test('does not follow a redirect, and reads an answer without content', async () => {
+  test('a fetch through a proxy does not follow a redirect, and reads an answer without content', async () => {
     const [moved, empty] = [await send('/away'), await send('/empty')];
     expect([moved?.status, moved?.headers.get('location')]).toEqual([302, 'http://other.example/']);
     expect([empty?.status, await empty?.text()]).toEqual([204, '']);
   });
 
-  test('can be aborted', async () => {
+  test('a fetch through a proxy can be aborted', async () => {
     const stop = new AbortController();
     const answer = send('/slow', { signal: stop.signal });
     stop.abort();
     await expect(answer).rejects.toMatchObject({ name: 'AbortError' });
   });
 
-  test('is used by the client, unless the program has a fetch of its own', async () => {
+  test('the client uses the proxy, unless the program has a fetch of its own', async () => {
     const { HTTPS_PROXY } = process.env;
     process.env.HTTPS_PROXY = 'http://me:s3cret@127.0.0.1:1';
     try {

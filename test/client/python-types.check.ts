@@ -17,20 +17,20 @@ const client = await installPythonClient();
 const mypy = client && (await installTools(['mypy==2.4.1'], 'The types of the Python client are not checked'));
 
 (client ? describe : describe.skip)('as pip installs it', () => {
-  test('leaves nothing in the checkout', () => {
+  test('an installation of the Python client by pip leaves nothing in the checkout', () => {
     const isNoise = (path: string) => path.includes('__pycache__') || path.includes('.mypy_cache');
     expect(globSync('client/python/**').filter((path) => !before.includes(path) && !isNoise(path))).toEqual([]);
     expect(before.filter((path) => /\/(build|dist)$|egg-info/.test(path))).toEqual([]);
   });
 
-  test('declares that it has types', async () => {
+  test('the installed Python client declares that it has types', async () => {
     const where = 'import os, intent_gate; print(os.path.exists(os.path.join(os.path.dirname(intent_gate.__file__), "py.typed")))';
     expect((await run(`${client}/bin/python`, ['-c', where])).stdout).toBe('True\n');
   });
 });
 
 (mypy ? describe : describe.skip)('for mypy', () => {
-  test('is completely annotated', async () => {
+  test('the Python client is completely annotated for mypy', async () => {
     const args = [
       '-m',
       'mypy',

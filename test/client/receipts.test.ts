@@ -33,11 +33,11 @@ describe.each(sizes.slice(2))('a consistency proof to size %i', (newer) => {
   const verify = async (proof: string[], older: number, from = log, to = log, end = newer) =>
     refusalOf(verifyConsistency(at(from, older), at(to, end), proof));
 
-  test('is accepted from every smaller size', async () => {
+  test('a consistency proof is accepted from every smaller size', async () => {
     for (const older of olderSizes) expect([older, await verify(await proofIn(log, older, newer), older)]).toEqual([older, undefined]);
   });
 
-  test('is refused if any hash is changed, missing, added or moved', async () => {
+  test('a consistency proof is refused if any hash is changed, missing, added or moved', async () => {
     for (const older of olderSizes) {
       const proof = await proofIn(log, older, newer);
       const [first = '', ...others] = proof;
@@ -59,7 +59,7 @@ describe.each(sizes.slice(2))('a consistency proof to size %i', (newer) => {
     }
   });
 
-  test('is refused for other sizes', async () => {
+  test('a consistency proof is refused for other sizes', async () => {
     for (const older of olderSizes) {
       const proof = await proofIn(log, older, newer);
       for (const [from, to] of pairs.filter(([from, to]) => (from === older) !== (to === newer) && Math.abs(from + to - older - newer) < 5))
@@ -68,7 +68,7 @@ describe.each(sizes.slice(2))('a consistency proof to size %i', (newer) => {
     }
   });
 
-  test('does not join the log to its rewritten version', async () => {
+  test('a consistency proof does not join the log to its rewritten version', async () => {
     for (const older of olderSizes.filter((size) => size > 2))
       for (const from of [log, rewritten])
         expect(await verify(await proofIn(from, older, newer), older, log, rewritten)).toMatch(/the log was rewritten, or the proof/);
@@ -146,7 +146,7 @@ describe('a checkpoint that was kept', () => {
       () => log.checkpoint(6),
       [unknown, false],
     ],
-  ])('%s', async (_, file, kept, [problem, isValid]) => {
+  ])('a kept checkpoint is compared with a receipt: %s', async (_, file, kept, [problem, isValid]) => {
     const report = await verifyReceipt(await file(), { logKey: keys.log_key, checkpoints: [await kept()] });
     expect(report.checks.slice(0, -1).filter((one) => one.problem !== undefined)).toEqual([]);
     const isSkipped = String(problem).startsWith('not compared');
@@ -158,14 +158,14 @@ describe('a checkpoint that was kept', () => {
     expect(report.isValid).toBe(isValid);
   });
 
-  test('is compared even if another one passes', async () => {
+  test('a kept checkpoint is compared even if another one passes', async () => {
     const report = await verifyReceipt(await withProof(log, 2, 6, 12), { checkpoints: [log.checkpoint(6), log.checkpoint(7)] });
     expect(report.isValid).toBe(false);
     expect(report.checks.slice(-2).map(({ problem = 'passed' }) => problem)).toEqual(['passed', notCompared(7, 12)[0]]);
   });
 });
 
-describe('a file', () => {
+describe('receipt files', () => {
   let file: Required<ReceiptFile>;
   beforeAll(async () => {
     file = (await log.fileOf(3, 12)) as typeof file;
@@ -177,7 +177,7 @@ describe('a file', () => {
   };
 
   test.each(['receipt', 'salts', 'parameters', 'answer', 'proof', 'log_key'] as const)(
-    'whose %s is a list of the right text, a number or null is refused',
+    'a receipt file whose %s is a list of the right text, a number or null is refused',
     async (name) => {
       for (const value of [[file[name]], 1, null, { toString: () => file[name] }])
         expect(await problemsOf({ [name]: value })).toContain('The file is not a receipt as "intent-gate receipt save" writes it.');
@@ -189,7 +189,7 @@ describe('a file', () => {
     ['text', 'x'],
     ['null', [null]],
     ['a key that is a list of the right text', [{ ...keys.jwks.keys[0], x: [keys.jwks.keys[0]?.x] }]],
-  ])('whose jwks have %s is refused', async (_, list) => {
+  ])('a receipt file whose jwks have %s is refused', async (_, list) => {
     expect(await problemsOf({ jwks: { keys: list } })).not.toEqual([]);
   });
 
@@ -208,12 +208,12 @@ describe('a file', () => {
     ['three salts', (one, two) => `${one}.${two}.${two}`],
     ['no salts', () => ''],
     ['padded salts', (one, two) => `${one}==.${two}==`],
-  ])('with %s is refused', async (_, change) => {
+  ])('a receipt file with %s is refused', async (_, change) => {
     const [one = '', two = ''] = file.salts?.split('.') ?? [];
     expect(new Set(await problemsOf({ salts: change(one, two) }))).toEqual(new Set([salts]));
   });
 
-  test('that shows only the end of the answer, with its beginning in the salt, is refused', async () => {
+  test('a receipt file that shows only the end of the answer, with its beginning in the salt, is refused', async () => {
     const salt = Buffer.concat([Buffer.from(file.salts?.split('.')[1] ?? '', 'base64url'), Buffer.from('{"name":')]);
     const answer = file.answer?.replace('{"name":', '');
     expect(await problemsOf({ salts: `${file.salts?.split('.')[0]}.${salt.toString('base64url')}`, answer })).toEqual([salts, salts]);
@@ -224,7 +224,7 @@ describe('a file', () => {
     ...[filled('00', '00', '00'), filled('01', '00', '00'), filled('01', '00', '80'), filled('ec', 'ff', '7f'), filled('ee', 'ff', 'ff')],
     '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05',
     'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac03fa',
-  ])('with the certified key of small order %s is refused', async (y) => {
+  ])('a receipt file with the certified key of small order %s is refused', async (y) => {
     const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
     const x = Buffer.from(y, 'hex').toString('base64url');
     const { kid } = await keys.certifier.read();

@@ -24,8 +24,8 @@ const folder = makeFolder();
 const run = promisify(execFile);
 const country = 'world.example:get-country:v1';
 
-describe('in Node', () => {
-  test('finds, reads and executes; the next run uses the same key', async () => {
+describe('Node', () => {
+  test('the client in Node finds, reads and executes; the next run uses the same key', async () => {
     const agentId = `agent-${randomUUID()}`;
     const open = () => connect(baseUrl, { agentId, onPolicy: () => true, dpop: true, keyStore: openFileKeyStore(join(folder, 'keys')) });
     const client = await open();
@@ -37,7 +37,7 @@ describe('in Node', () => {
     expect(await (await open()).execute(country, { code: 'FR' })).toMatchObject({ name: 'France' });
   });
 
-  test('requests a part of the answer, and executes an intent only if it has not changed', async () => {
+  test('the client in Node requests a part of the answer, and executes an intent only if it has not changed', async () => {
     const client = await connect(baseUrl, { agentId: `agent-${randomUUID()}`, onPolicy: () => true });
     const { digest } = await client.get(country);
     expect(await client.execute(country, { code: 'JP' }, { fields: ['/name'], ifMatch: digest })).toEqual({ name: 'Japan' });
@@ -46,8 +46,8 @@ describe('in Node', () => {
   });
 });
 
-(chromiumPath === undefined ? describe.skip : describe)('in a browser', () => {
-  test('keeps a key that cannot be copied, across a reload', async () => {
+(chromiumPath === undefined ? describe.skip : describe)('a browser', () => {
+  test('the client in a browser keeps a key that cannot be copied, across a reload', async () => {
     const { outputFiles } = await build({
       stdin: {
         contents: "export * from './client/connect.ts'; export * from './client/indexed-db-key-store.ts';",
@@ -97,8 +97,8 @@ const python = (...args: string[]) =>
     env: { ...process.env, HOME: folder, INTENT_GATE_HOME: '', BASE_URL: baseUrl, PYTHONDONTWRITEBYTECODE: '1' },
   });
 
-(environment ? describe : describe.skip)('in Python, as a package that is installed', () => {
-  test('makes signatures that Node verifies', async () => {
+(environment ? describe : describe.skip)('Python, as a package that is installed', () => {
+  test('the Python client makes signatures that Node verifies', async () => {
     const { stdout } = await python(
       '-c',
       `import json, sys, intent_gate as g
@@ -118,7 +118,7 @@ print(json.dumps([key.pem, key.jwk, key.sign({"iat": 1}, {"b": 0.5, "a": "ü"})]
     expect(verify(null, Buffer.from(`${header}.${payload}`), key, Buffer.from(signature, 'base64url'))).toBe(true);
   });
 
-  test('proves possession of its key, without which its PAT is useless', async () => {
+  test('the Python client proves possession of its key, without which its PAT is useless', async () => {
     const { stdout } = await python(
       '-c',
       `import json, os, intent_gate as g
@@ -136,7 +136,7 @@ print(json.dumps([gate.execute("${country}", {"code": "JP"})["name"], gate.obtai
     expect([stolen.status, await stolen.text()]).toEqual([401, expect.stringContaining('bound to its key')]);
   });
 
-  test('computes the same digests as the gate', async () => {
+  test('the Python client computes the same digests as the gate', async () => {
     const values = [
       ...fc.sample(fc.jsonValue(), 200),
       [1e21, 1e-7, 0.000001, 0.00001, -0, 1.5e300],
@@ -152,7 +152,7 @@ print(json.dumps([canonical_digest(value) for value in json.loads(sys.argv[1], p
     expect(JSON.parse(stdout)).toEqual(values.map(canonicalDigest));
   });
 
-  test('finds, reads and executes from a shell, with a key of its own', async () => {
+  test('the Python client finds, reads and executes from a shell, with a key of its own', async () => {
     const key = join(folder, '.intent-gate', 'python.key');
     const command = (...args: string[]) => python('-m', 'intent_gate', ...args);
     expect((await command('policy')).stdout).toContain('You may execute every intent, at most 60 times a minute.');
@@ -165,7 +165,7 @@ print(json.dumps([canonical_digest(value) for value in json.loads(sys.argv[1], p
     expect(statSync(key).mode & 0o777).toBe(0o600);
   });
 
-  test('requests a part of the answer, executes an intent only if it has not changed, and repeats the reason of the service', async () => {
+  test('the Python client requests a part of the answer, runs only an unchanged intent, and repeats the reason of the service', async () => {
     const execute = (...args: string[]) =>
       python('-m', 'intent_gate', '--accept-policy', 'execute', ...args).catch((error) => error) as Promise<{
         code?: number;
@@ -187,7 +187,7 @@ print(json.dumps([canonical_digest(value) for value in json.loads(sys.argv[1], p
     });
   });
 
-  test('reports what is wrong, and fails', async () => {
+  test('the Python client reports what is wrong, and fails', async () => {
     const failed = await python('-m', 'intent_gate', '--key', join(folder, 'other.key'), '--accept-policy', 'execute', country, '{}').catch(
       (error) => error,
     );
@@ -208,7 +208,7 @@ print(json.dumps([canonical_digest(value) for value in json.loads(sys.argv[1], p
     }
   });
 
-  test('refuses a key that others can read, and sends nothing over http to another machine', async () => {
+  test('the Python client refuses a key that others can read, and sends nothing over http to another machine', async () => {
     const key = join(folder, 'open.key');
     await writeFile(key, `${'00'.repeat(32)}\n`, { mode: 0o644 });
     const execute = (...more: string[]) =>
@@ -224,7 +224,7 @@ print(json.dumps([canonical_digest(value) for value in json.loads(sys.argv[1], p
     });
   });
 
-  test('does not sign a policy that is not accepted', async () => {
+  test('the Python client does not sign a policy that is not accepted', async () => {
     const declined = python('-m', 'intent_gate', '--key', join(folder, 'third.key'), 'execute', country, '{"code":"JP"}');
     declined.child.stdin?.end('n\n');
     const failed = await declined.catch((error) => error);
@@ -235,7 +235,7 @@ print(json.dumps([canonical_digest(value) for value in json.loads(sys.argv[1], p
     );
   });
 
-  test('waits for quota, resends what was lost, and asks again about a changed policy', async () => {
+  test('the Python client waits for quota, resends what was lost, and asks again about a changed policy', async () => {
     const { stdout } = await python('test/client/python_faults.py');
     expect(stdout.trim().split('\n')).toEqual([
       'sent again under one key: True',

@@ -6,6 +6,6 @@ test.each([
   ['"a.example";r=4;t=66, "execute";r=59;t=66', '"execute";q=60;w=68, "a.example";q=5;w=95042', '4 of 5'],
   ['"a.example";r=0', '', '0'],
   ['', '', undefined],
-])('%s and %s: %s', (rest, policy, expected) => {
+])('the page reads the calls left from the headers %s and %s: %s', (rest, policy, expected) => {
   expect(readCallsLeft(new Headers({ RateLimit: rest, 'RateLimit-Policy': policy }))).toBe(expected);
 });

@@ -58,7 +58,7 @@ test('the clients are installed from a checkout, as in the READMEs', () => {
   expect(commands.replace(' --quiet', '')).toContain(install);
 });
 
-describe('with parameters of every kind', () => {
+describe('parameters of every kind', () => {
   const parameters = {
     text: hostile,
     'a-name "with" quotes': [1, 2.5, -3e-7, true, false, null, ''],
@@ -67,7 +67,7 @@ describe('with parameters of every kind', () => {
   const of = listSamples('https://gate.example', 'a.example:b:v1', parameters);
   const folder = makeFolder();
 
-  test('TypeScript compiles strictly', () => {
+  test('the TypeScript sample compiles strictly with parameters of every kind', () => {
     const file = join(folder, 'sample.mts');
     writeFileSync(file, (of.TypeScript ?? '').replace("'intent-gate-client'", JSON.stringify(resolve('client/connect.ts'))));
     const options =
@@ -76,7 +76,7 @@ describe('with parameters of every kind', () => {
     execFileSync(process.execPath, [resolve('node_modules/typescript/bin/tsc'), ...options.split(' '), ...roots, file], { stdio: 'pipe' });
   }, 60_000);
 
-  test('Python sends them unchanged', () => {
+  test('the Python sample sends parameters of every kind unchanged', () => {
     const stub = `import json
 class Key:
     agent_id = "agent"
@@ -92,7 +92,7 @@ class IntentGate:
     expect(JSON.parse(sent)).toEqual(['a.example:b:v1', parameters]);
   });
 
-  test.each(['curl', 'MCP'])('%s sends them unchanged', (name) => {
+  test.each(['curl', 'MCP'])('the %s sample sends parameters of every kind unchanged', (name) => {
     const text = of[name] ?? '';
     const call = `curl() { for last; do :; done; printf %s "$last"; }\n${text.slice(text.lastIndexOf('\ncurl '))}`;
     const printed = JSON.parse(execFileSync('sh', ['-c', call], { encoding: 'utf8', env: { PATH: process.env.PATH } }));

@@ -13,7 +13,7 @@ const definitions: Parameter[] = [
 ];
 
 describe('typed text', () => {
-  test("becomes values of the parameters' types", () => {
+  test("typed text becomes values of the parameters' types", () => {
     const typed = { text: 'a', count: ' 3 ', flag: 'true', choice: '"two"', list: '["x"]', any: 'not JSON' };
     const parameters = { text: 'a', count: 3, flag: true, choice: 'two', list: ['x'], any: 'not JSON' };
     expect(readParameters(definitions, typed)).toEqual({ values: parameters, issues: [] });
@@ -24,14 +24,14 @@ describe('typed text', () => {
     ['count', '12345678901234567890'],
     ['any', '1.10'],
     ['list', '[1.10,12345678901234567890]'],
-  ])('keeps all digits: %s', (name, text) => {
+  ])('typed text keeps all digits: %s', (name, text) => {
     const { values, issues } = readParameters(definitions, { text: 'a', [name]: text });
     expect(issues).toEqual([]);
     expect(JSON.stringify(values[name])).toBe(text);
     expect(typeValues(definitions, values)[name]?.replace(/\s/g, '')).toBe(text);
   });
 
-  test('is omitted if empty, and problems are worded as by the gate', () => {
+  test('an empty text is omitted, and problems are worded as by the gate', () => {
     expect(readParameters(definitions, { text: '', count: '0' })).toEqual({
       values: { count: 0 },
       issues: [
@@ -45,7 +45,7 @@ describe('typed text', () => {
     ['count', 'three', 'must be a number, such as 3 or 2.5'],
     ['list', 'x', 'must be a list in JSON, such as ["a", "b"]'],
     ['flag', 'yes', 'must be true or false'],
-  ])('%s: %s', (name, text, problem) => {
+  ])('a text for the field %s is refused: %s %s', (name, text, problem) => {
     expect(readParameters(definitions, { text: 'a', [name]: text }).issues).toEqual([{ path: `/parameters/${name}`, problem }]);
   });
 });
@@ -55,7 +55,7 @@ test.each([
   [{ type: 'boolean', control: 'check' }, 'true', true],
   [{ type: 'object' }, '{\n  "a": 1\n}', { a: 1 }],
   [{ type: 'null' }, 'null', null],
-] satisfies [Omit<Field, 'name'>, string, unknown][])('a field of a record, %j: %j', (shape, text, value) => {
+] satisfies [Omit<Field, 'name'>, string, unknown][])('a field of a record reads %j as %j', (shape, text, value) => {
   const field: Field = { name: 'member', ...shape };
   expect(readFields([field], { member: text }).values).toEqual({ member: value });
   expect(typeValue(field, value)).toBe(text);

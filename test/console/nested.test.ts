@@ -27,6 +27,6 @@ test.each<[NestedSchema, Parameter['type'], boolean]>([
   [{ type: ['string', 'integer'] }, 'any', false],
   [{ anyOf: [text, { type: 'integer' }] }, 'any', false],
   [{ anyOf: [{ type: 'null' }, { properties: { a: text } }] }, 'object', true],
-])('%j has type %s, and fields: %s', (schema, type, isWithFields) => {
+])('the schema %j has type %s, and fields: %s', (schema, type, isWithFields) => {
   expect([typeOf(unfold(schema)), hasFields(schema)]).toEqual([type, isWithFields]);
 });

@@ -33,7 +33,7 @@ const failureOf = (call: Promise<unknown>): Promise<IntentGateError> =>
   );
 
 describe('a call', () => {
-  test('sends the request and returns the response', async () => {
+  test('a call sends the request and returns the response', async () => {
     const { api, asked } = await openService([
       [200, '{"a":1}', { ETag: '"1"' }],
       [204, ''],
@@ -44,7 +44,7 @@ describe('a call', () => {
     expect(asked).toEqual(['GET /x?q=a+b -', 'DELETE /x Bearer old']);
   });
 
-  test('waits for Retry-After, then retries', async () => {
+  test('a call waits for Retry-After, then retries', async () => {
     const { api, asked, waitedMs } = await openService([
       [429, refusal('TOO_MANY_REQUESTS'), { 'Retry-After': '7' }],
       [504, refusal('GATEWAY_TIMEOUT'), { 'Retry-After': '60' }],
@@ -58,7 +58,7 @@ describe('a call', () => {
     expect(waitedMs).toHaveLength(4);
   });
 
-  test('renews a refused token once', async () => {
+  test('a call renews a refused token once', async () => {
     const { api, asked } = await openService([
       [401, refusal('UNAUTHORIZED')],
       [401, refusal('UNAUTHORIZED')],
@@ -70,7 +70,7 @@ describe('a call', () => {
     expect(asked).toEqual(['PUT /x Bearer old', 'PUT /x Bearer fresh']);
   });
 
-  test('eventually gives up', async () => {
+  test('a call eventually gives up', async () => {
     const { api, asked } = await openService(Array.from({ length: 20 }, (): Answer => [503, refusal('SERVICE_UNAVAILABLE')]));
     expect(await failureOf(api.call('GET', '/x'))).toMatchObject({ status: 503, code: 'SERVICE_UNAVAILABLE' });
     expect(asked).toHaveLength(8);

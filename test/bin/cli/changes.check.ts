@@ -53,8 +53,8 @@ const entriesOf = async (id: string): Promise<LogEntry[]> => {
   return entries.filter(({ changes }) => changes.some((change) => change.id.startsWith(id)));
 };
 
-describe('intents are changed in batches', () => {
-  test('of at most 30 intents, within the size limit of the gate', async () => {
+describe('batches of changes', () => {
+  test('intents are changed in batches of at most 30, within the size limit of the gate', async () => {
     expect(await make(wantedOf('small', many('small', 65)))).toMatchObject({ created: 65, failed: [] });
     expect((await entriesOf('small.example')).map(({ changes }) => changes.length)).toEqual([5, 30, 30]);
     // each of 20 KB
@@ -63,7 +63,7 @@ describe('intents are changed in batches', () => {
     expect((await entriesOf('large.example')).map(({ changes }) => changes.length)).toEqual([1, 12, 12]);
   });
 
-  test('and refused intents are reported with their issues, while all others are changed', async () => {
+  test('a batch reports refused intents with their issues, and changes all others', async () => {
     await make(wantedOf('other', [intentAt('other', 1, { intent_uid: 'mixed.example:act-040:v1' })]));
     const intents = many('mixed', 50);
     intents[3] = intentAt('mixed', 3, { endpoint: { method: 'GET', url: 'ftp://x', content_type: 'application/json' } });
@@ -88,7 +88,7 @@ describe('intents are changed in batches', () => {
     });
   });
 
-  test('and a nearly full namespace gets as many as it has room for', async () => {
+  test('a nearly full namespace gets as many intents as it has room for', async () => {
     const applied = await make(wantedOf('full', many('full', most + 5), 'full.example'));
     expect(applied).toMatchObject({ created: most });
     expect(applied.failed.map(({ message }) => message)).toEqual(
@@ -106,7 +106,7 @@ describe('intents are changed in batches', () => {
     return { ...api, call };
   };
 
-  test('and a batch whose response was lost is recognised when it is repeated', async () => {
+  test('a repeated batch is recognised when the response to the first was lost', async () => {
     await make(wantedOf('lost', many('lost', 20)));
     const changed = many('lost', 40, { intent_name: 'Act otherwise' }).slice(10);
     const changes = await compare(wantedOf('lost', changed));
@@ -116,7 +116,7 @@ describe('intents are changed in batches', () => {
     expect(await compare(wantedOf('lost', changed))).toMatchObject({ intents: [], unwanted: [], unchanged: 30 });
   });
 
-  test('and a service whose creation was not confirmed is recognised, unless it has intents', async () => {
+  test('a service whose creation was not confirmed is recognised, unless it has intents', async () => {
     const wanted = wantedOf('unconfirmed', many('unconfirmed', 2), 'unconfirmed.example');
     const changes = await compare(wanted);
     const api = losing((path) => path === '/api/services');
@@ -128,7 +128,7 @@ describe('intents are changed in batches', () => {
     });
   });
 
-  test('and a new service is removed if all its intents fail, unless someone else owns it or it has other intents by then', async () => {
+  test('a new service is removed if all its intents fail, unless someone else owns it or it has got other intents', async () => {
     await make(wantedOf('first', [intentAt('first', 1)]));
     const foreign = (name: string) => wantedOf(name, [intentAt(name, 1, { intent_uid: 'first.example:act-001:v1' })]);
     const isThere = async (name: string) => (await findServiceByName(context().api, name)) !== undefined;
@@ -166,7 +166,7 @@ describe('intents are changed in batches', () => {
     expect(await applyWith(interposing('DELETE', /services/, remove), 'gone')).toMatchObject({ service_id: undefined, failed: [{}] });
   });
 
-  test('and nothing that has changed since the comparison is overwritten or removed', async () => {
+  test('nothing that has changed since the comparison is overwritten or removed', async () => {
     await make(wantedOf('raced', many('raced', 6)));
     const [first, second, third] = many('raced', 6) as [IntentInput, IntentInput, IntentInput];
     const wanted = wantedOf('raced', [
@@ -215,7 +215,7 @@ describe('a comparison', () => {
     return { changes: await compareService(contextOf({ ...api, call }), wanted, 4, isThorough), paths };
   }
 
-  test('reads the complete records of a service in pages', async () => {
+  test('a comparison reads the complete records of a service in pages', async () => {
     const wanted = wantedOf('paged', many('paged', 130));
     const { service_id } = await make(wanted);
     const changed = wantedOf('paged', wanted.intents.with(129, intentAt('paged', 129, { tags: ['new'] })));
@@ -228,7 +228,7 @@ describe('a comparison', () => {
   test.each<[title: string, count: number, lookUps: number]>([
     ['a few new uids one by one', 3, 2],
     ['many new uids in the lists of the other services', 40, 1],
-  ])('looks up %s, to report those of other services', async (_, count, lookUps) => {
+  ])('a comparison looks up %s, to report those of other services', async (_, count, lookUps) => {
     const name = `thorough-${count}`;
     const owned = [1, 2].map((at) => intentAt(name, at).intent_uid);
     await make(
@@ -246,7 +246,7 @@ describe('a comparison', () => {
 });
 
 describe('the history', () => {
-  test('shows a row for each kind of change in an entry', async () => {
+  test('the history shows a row for each kind of change in an entry', async () => {
     const { stdout } = await run(['history', '--id', intentAt('lost', 12).intent_uid]);
     expect(stdout.split('\n').map((row) => row.replace(/^(\d+ +)\S+Z/, '$1'))).toEqual([
       expect.stringMatching(/^\d+ +admin {2}update {2}intent {2}lost\.example:act-012:v1$/),
@@ -258,7 +258,7 @@ describe('the history', () => {
     );
   });
 
-  test('is verified, and an entry that was altered in the table is reported', async () => {
+  test('the history is verified, and an entry that was altered in the table is reported', async () => {
     const verify = async (...words: string[]) => {
       const { code, stdout, stderr } = await run(['history', 'verify', ...words]);
       return [code, stdout, stderr];
@@ -303,7 +303,7 @@ describe('the history', () => {
   test.each([
     ['yesterday', '--expect takes the number and digest of an entry, as printed by "history verify".\n', 3],
     [`99999:sha-256=${'x'.repeat(43)}`, /Entry 4 .* 2 more entries do not match\.\n$/, 1],
-  ])('--expect %s', async (expected, message, code) => {
+  ])('history verify checks the log against --expect %s', async (expected, message, code) => {
     expect(await run(['history', 'verify', '--expect', expected])).toEqual({ code, stdout: '', stderr: expect.stringMatching(message) });
   });
 });

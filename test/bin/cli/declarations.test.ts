@@ -31,7 +31,7 @@ describe('the type of a schema', () => {
     ['a keyword that the gate ignores', { allOf: [{ type: 'string' }] }, any],
     ['no schema', 'string', any],
     ['a type that does not exist', { type: 'date' }, any],
-  ])('%s', (_, schema, shape) => {
+  ])('the type of a schema is declared for %s', (_, schema, shape) => {
     expect(readSchema(schema)).toEqual(shape);
   });
 

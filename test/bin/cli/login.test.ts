@@ -78,7 +78,7 @@ describe('the tokens of a session', () => {
     else process.env.INTENT_GATE_HOME = before;
   });
 
-  test('are read once, so that not every request reads the file', async () => {
+  test('the tokens of a session are read once, so that not every request reads the file', async () => {
     const token = await writeSession(Date.now() + 3_600_000);
     const tokens = openTokens(gate);
     expect(await tokens.get()).toBe(token);
@@ -90,7 +90,7 @@ describe('the tokens of a session', () => {
   test.each<[title: string, expiresInMs: number, renew: boolean]>([
     ['about to expire', 30_000, false],
     ['refused', 3_600_000, true],
-  ])('are renewed once for all requests if they are %s, and stored', async (_, expiresInMs, renew) => {
+  ])('the tokens of a session are renewed once for all requests if they are %s, and stored', async (_, expiresInMs, renew) => {
     const token = await writeSession(Date.now() + expiresInMs);
     const tokens = openTokens(gate);
     const [first, second] = await Promise.all([tokens.get(renew), tokens.get(renew)]);
@@ -100,7 +100,7 @@ describe('the tokens of a session', () => {
     expect(await tokens.get()).toBe(first);
   });
 
-  test('are read again if they are refused after someone has signed in anew', async () => {
+  test('the tokens of a session are read again if they are refused after someone has signed in anew', async () => {
     await writeSession(Date.now() + 3_600_000);
     const tokens = openTokens(gate);
     await tokens.get();
@@ -110,7 +110,7 @@ describe('the tokens of a session', () => {
     expect(await tokens.get()).toBe(token);
   });
 
-  test.each([0o640, 0o604])('are refused if others may read their file (mode %o)', async (mode) => {
+  test.each([0o640, 0o604])('the tokens of a session are refused if others may read their file (mode %o)', async (mode) => {
     await writeSession(Date.now() + 3_600_000);
     chmodSync(file, mode);
     await expect(openTokens(gate).get()).rejects.toThrow(`Others can read ${file}`);
@@ -164,7 +164,7 @@ describe('a pool that requires a second factor', () => {
     return { steps, identity: { region: 'eu-west-1', client_id: 'client', endpoint, username: 'ada' }, stop: () => close(server) };
   }
 
-  test('enrols it at the first sign-in, with an address for authenticator apps', async () => {
+  test('login enrols a required second factor at the first sign-in, with an address for authenticator apps', async () => {
     const pool = await startPool();
     const enrol = async (uri: string) => {
       const { protocol, host, pathname, searchParams } = new URL(uri);
@@ -188,7 +188,7 @@ describe('a pool that requires a second factor', () => {
     await pool.stop();
   });
 
-  test('refuses a wrong code in one sentence', async () => {
+  test('login refuses a wrong code of the second factor in one sentence', async () => {
     const pool = await startPool();
     const answers = { ...asks, newPassword: async () => 'Chosen-by-myself-1', enrol: async () => '000000x' };
     await expect(signIn(pool.identity, 'Temporary-1', answers)).rejects.toThrow(

@@ -45,7 +45,7 @@ describe('keys that an earlier stack left under an alias', () => {
       { signingKeys: '2027,first', adopt: { signingKeys: { first: arn } } },
       ['alias/IntentGate/2027 adopt.signingKeys.2027'],
     ],
-  ])('are named with their ARN: %s', async (_, settings, expected) => {
+  ])('keys that an earlier stack left are named with their ARN: %s', async (_, settings, expected) => {
     answers.DescribeKey = { KeyMetadata: { ...complete().DescribeKey.KeyMetadata, Arn: arn } };
     expect(await found(settings)).toEqual(
       expected.map((text) => {
@@ -58,7 +58,7 @@ describe('keys that an earlier stack left under an alias', () => {
     );
   });
 
-  test('are not found where there are none', async () => {
+  test('no keys are reported where an earlier stack left none', async () => {
     delete answers.DescribeKey;
     expect(await found({})).toEqual([]);
   });
@@ -106,7 +106,7 @@ test.each<[string, Record<string, object | undefined>, string[]]>([
     { DescribeKey: { KeyMetadata: { ...complete().DescribeKey.KeyMetadata, KeySpec: 'RSA_2048' } } },
     ['the key "first" is not a P-256 signing key'],
   ],
-])('%s is told', async (_, changes, expected) => {
+])('the doctor reports %s', async (_, changes, expected) => {
   for (const [operation, answer] of Object.entries(changes)) {
     if (answer) answers[operation] = answer;
     else delete answers[operation];

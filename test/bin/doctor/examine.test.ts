@@ -38,14 +38,14 @@ describe('the doctor', () => {
       'Not ready to deploy. Resolve the lines marked FIX.',
       ['FIX   region', 'note  bootstrap'],
     ],
-  ])('concludes if %s', (_, findings, mayDeploy, conclusion, marks) => {
+  ])('the doctor states its conclusion if %s', (_, findings, mayDeploy, conclusion, marks) => {
     const diagnoses = diagnose({ ...ready, ...findings });
     expect([isReady(diagnoses), conclude(diagnoses, 'test')]).toEqual([mayDeploy, conclusion]);
     const lines = diagnoses.map((diagnosis) => describeDiagnosis(diagnosis).split(':')[0]);
     expect(lines.filter((line) => !line?.startsWith('ok  '))).toEqual(marks);
   });
 
-  test('finds nothing if nothing is missing', () => {
+  test('the doctor finds nothing if nothing is missing', () => {
     expect(diagnose(ready)).toEqual([
       { subject: 'Node', isWell: true, detail: '24.21.0' },
       { subject: 'CDK command line', isWell: true, detail: '2.1148.1' },
@@ -125,12 +125,12 @@ describe('the doctor', () => {
       ],
     ],
     [adoptedAs({ adopted: [] }), []],
-  ])('for %j it says what to do', (change, expected) => {
+  ])('the doctor says what to do about %j', (change, expected) => {
     const missing = diagnose({ ...ready, ...change }).filter(({ isWell }) => !isWell);
     expect(missing.map(describeDiagnosis)).toEqual(expected);
   });
 
-  test('lets the defaults be deployed in an account with ten concurrent executions', () => {
+  test('the doctor lets the defaults be deployed in an account with ten concurrent executions', () => {
     const { reservedConcurrency } = parseSettings({});
     const settings = { reservedConcurrency, manageApiLogRole: false };
     const diagnoses = diagnose({ ...ready, settings, account: { ...known, unreservedConcurrency: 10 } });

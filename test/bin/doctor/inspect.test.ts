@@ -7,6 +7,6 @@ test.each([
   [{ tryPolicyFile: 'package.json' }, expect.stringMatching(/^package\.json: the policy cannot be put into effect:\n/)],
   [{ stage: 'local', allowLoopback: 'true' }, expect.stringMatching(/^stage: local is for npm start/)],
   [{ tryPolicyFile: 'policy.json' }, expect.objectContaining({ tryPolicyFile: 'policy.json' })],
-])('findSettings(%j)', (given, expected) => {
+])('findSettings reads or refuses the settings %j', (given, expected) => {
   expect(findSettings(given)).toEqual(expected);
 });

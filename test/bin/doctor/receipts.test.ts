@@ -19,11 +19,11 @@ describe('an adopted log of receipts', () => {
     answers['HEAD /log-1'] = {};
   });
 
-  test('is complete before the deployment', async () => {
+  test('an adopted log of receipts is complete before the deployment', async () => {
     expect(await examineLog()).toEqual([]);
   });
 
-  test('needs its own policy on each key', async () => {
+  test('an adopted log of receipts needs its own policy on each key', async () => {
     expect((await examineLog({ ...policies, ReceiptKeyPolicy: policyOf('another') })).map(({ detail }) => detail)).toEqual([
       'the receipt key does not allow this stack to sign, so executions that need a receipt are answered with 503',
       'the log key does not allow this stack to sign, so no receipt gets into the log',
@@ -52,7 +52,7 @@ describe('an adopted log of receipts', () => {
       { KeyMetadata: { ...edwards, KeyState: 'Disabled' } },
       ['the receipt key is Disabled', 'the log key is Disabled'],
     ],
-  ])('may not have %s', async (_, operation, answer, expected) => {
+  ])('an adopted log of receipts may not have %s', async (_, operation, answer, expected) => {
     if (answer) answers[operation] = answer;
     else delete answers[operation];
     expect((await examineLog()).map(({ detail }) => detail)).toEqual(expected);

@@ -113,7 +113,7 @@ async function sendRaw(bytes: string) {
 }
 
 describe('the event', () => {
-  test('has headers as sent, the query decoded, path parameters not', async () => {
+  test('the event has headers as sent, the query decoded and path parameters still encoded', async () => {
     await send({
       path: '/items/a%2Fb?q=x+y&tag=1&tag=%C3%BC&empty=',
       headers: ['X-One', '1', 'x-one', '2', 'X-One', '3', 'User-Agent', 'jest'],
@@ -144,7 +144,7 @@ describe('the event', () => {
     });
   });
 
-  test('names cannot reach prototypes', async () => {
+  test('names in the event cannot reach prototypes', async () => {
     await send({ path: '/items/a?__proto__=1&constructor=2', headers: ['__proto__', 'x'] });
     expect(Object.entries(events[0]?.multiValueQueryStringParameters ?? {})).toEqual([
       ['__proto__', ['1']],
@@ -157,46 +157,44 @@ describe('the event', () => {
     ['text in UTF-8', Buffer.from('ü'), 'ü', false],
     ['a byte order mark', Buffer.from('\ufeff{}'), '\ufeff{}', false],
     ['bytes that are no UTF-8', Buffer.from([0xff, 0x00]), '/wA=', true],
-  ])('has a body of %s', async (_, sent, body, isBase64Encoded) => {
+  ])('the event has a body of %s', async (_, sent, body, isBase64Encoded) => {
     await send({ body: sent });
     expect(events[0]).toMatchObject({ body, isBase64Encoded });
   });
 });
 
-describe('the response of the function', () => {
-  test.each<[string, object, number, object, string]>([
-    [
-      'its headers',
-      { statusCode: 201, headers: { ETag: '"1"', Age: 3 }, body: 'x' },
-      201,
-      { etag: '"1"', age: '3', 'content-type': 'application/json' },
-      'x',
-    ],
-    [
-      'several values',
-      { statusCode: 200, multiValueHeaders: { Link: ['a', 'b'] }, body: '' },
-      200,
-      { link: 'a, b', 'content-length': '0' },
-      '',
-    ],
-    [
-      'bytes',
-      { statusCode: 200, headers: { 'content-type': 'text/plain' }, body: 'w7w=', isBase64Encoded: true },
-      200,
-      { 'content-type': 'text/plain' },
-      'ü',
-    ],
-    [
-      'its challenge under both names',
-      { statusCode: 401, headers: { 'WWW-Authenticate': 'Bearer' }, body: '{}' },
-      401,
-      { 'www-authenticate': 'Bearer', 'x-amzn-remapped-www-authenticate': 'Bearer' },
-      '{}',
-    ],
-  ])('is sent with %s', async (_, result, status, headers, body) => {
-    act = () => result;
-    expect(await send({})).toMatchObject({ status, headers, body });
-  });
+test.each<[string, object, number, object, string]>([
+  [
+    'its headers',
+    { statusCode: 201, headers: { ETag: '"1"', Age: 3 }, body: 'x' },
+    201,
+    { etag: '"1"', age: '3', 'content-type': 'application/json' },
+    'x',
+  ],
+  [
+    'several values',
+    { statusCode: 200, multiValueHeaders: { Link: ['a', 'b'] }, body: '' },
+    200,
+    { link: 'a, b', 'content-length': '0' },
+    '',
+  ],
+  [
+    'bytes',
+    { statusCode: 200, headers: { 'content-type': 'text/plain' }, body: 'w7w=', isBase64Encoded: true },
+    200,
+    { 'content-type': 'text/plain' },
+    'ü',
+  ],
+  [
+    'its challenge under both names',
+    { statusCode: 401, headers: { 'WWW-Authenticate': 'Bearer' }, body: '{}' },
+    401,
+    { 'www-authenticate': 'Bearer', 'x-amzn-remapped-www-authenticate': 'Bearer' },
+    '{}',
+  ],
+])('the response of the function is sent with %s', async (_, result, status, headers, body) => {
+  act = () => result;
+  expect(await send({})).toMatchObject({ status, headers, body });
 });
 
 const large = 'x'.repeat(10 * 1024 * 1024);
@@ -217,7 +215,7 @@ describe('compression', () => {
     ['gzip', 'gzip', gunzipSync],
     ['br, GZIP ; q=1', 'gzip', gunzipSync],
     ['gzip;q=0, deflate', 'deflate', inflateSync],
-  ])('%s is answered in %s', async (accepted, coding, decode) => {
+  ])('a response to Accept-Encoding "%s" is compressed with %s', async (accepted, coding, decode) => {
     const { coding: used, length, body, text } = await ask(accepted, 1_000);
     expect([used, length, decode(body).toString()]).toEqual([coding, body.length, text]);
     expect(length).toBeLessThan(100);
@@ -228,7 +226,7 @@ describe('compression', () => {
     ['the text is shorter than the API says', 'gzip', 999],
     ['it is excluded', 'gzip;q=0', 1_000],
     ['the function has encoded already', 'gzip', 1_000, { 'content-encoding': 'identity' }],
-  ])('none is used if %s', async (_, accepted, bytes, headers = {}) => {
+  ])('a response is not compressed if %s', async (_, accepted, bytes, headers = {}) => {
     const { coding, length, body, text } = await ask(accepted, bytes, headers);
     expect([coding, length, body.toString()]).toEqual(['content-encoding' in headers ? 'identity' : undefined, bytes, text]);
   });
@@ -250,7 +248,7 @@ describe('the responses of the gateway itself', () => {
     ['a function that returns nonsense', {}, () => ({ status: 200 }), 500, 'DEFAULT_5XX'],
     ['an invocation that found no environment', {}, () => Promise.reject(new LambdaThrottled('x')), 429, 'THROTTLED'],
     ['a function that takes too long', {}, () => Promise.reject(new LambdaTimeout('x')), 504, 'INTEGRATION_TIMEOUT'],
-  ])('%s', async (_, sent, behave, status, type) => {
+  ])('the gateway itself answers a request with %s', async (_, sent, behave, status, type) => {
     act = behave;
     const answer = await send(sent);
     expect(answer).toMatchObject({ status, headers: { 'x-fixed': 'yes', 'content-type': 'application/json' } });
@@ -258,7 +256,7 @@ describe('the responses of the gateway itself', () => {
     expect(answer.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  test.each(['GET', 'HEAD'])('%s if there is only POST', async (method) => {
+  test.each(['GET', 'HEAD'])('the gateway refuses %s if there is only POST', async (method) => {
     const { status, headers, body } = await send({ method });
     expect({ status, allow: headers.allow, length: headers['content-length'], body }).toEqual({
       status: 405,
@@ -271,7 +269,7 @@ describe('the responses of the gateway itself', () => {
   test.each([
     ['what is not HTTP', 'NONSENSE\r\n\r\n', 400],
     ['headers beyond what Node reads', `GET / HTTP/1.1\r\nX: ${'x'.repeat(50_000)}\r\n\r\n`, 431],
-  ])('%s', async (_, bytes, status) => {
+  ])('the gateway itself refuses %s', async (_, bytes, status) => {
     const answer = await sendRaw(bytes);
     expect(answer).toMatchObject({ status, body: { type: 'DEFAULT_4XX', id: answer.id } });
   });
@@ -284,7 +282,7 @@ describe('a method with an authorizer', () => {
     ['a token that is only space', { headers: ['Authorization', '  '] }],
     ['another method', { method: 'GET' }],
     ['a body that is too large', { body: Buffer.alloc(10 * 1_024 * 1_024 + 1) }],
-  ])('refuses a request with %s itself, with the address that was called', async (_, sent) => {
+  ])('a method with an authorizer refuses a request with %s itself, with the address that was called', async (_, sent) => {
     const { status, headers } = await send({ path: '/guarded', ...sent });
     expect([status, headers['www-authenticate']]).toEqual([401, `Bearer at="http://127.0.0.1:${gateway.port}/x"`]);
     expect(events).toEqual([]);
@@ -294,12 +292,12 @@ describe('a method with an authorizer', () => {
     ['a token', ['Authorization', 'Bearer x']],
     ['a token in another spelling', ['aUTHORIZATION', 'bearer x']],
     ['something else in its place', ['authorization', 'x']],
-  ])('lets a request with %s pass', async (_, headers) => {
+  ])('a method with an authorizer lets a request with %s pass', async (_, headers) => {
     expect((await send({ path: '/guarded', headers })).status).toBe(200);
     expect(events).toHaveLength(1);
   });
 
-  test('has others beside it that need none', async () => {
+  test('methods beside one with an authorizer need no token', async () => {
     expect((await send({ path: '/guarded', method: 'OPTIONS' })).status).toBe(405);
   });
 });
@@ -307,7 +305,7 @@ describe('a method with an authorizer', () => {
 describe('the hosts that it serves', () => {
   const own = () => gateway.port;
 
-  test('are those of its addresses', () => {
+  test('the gateway serves the hosts of its addresses', () => {
     expect(gateway.baseUrls).toEqual(
       ['127.0.0.1', 'localhost', 'gate.test'].map((name) => `http://${name}:${own()}`).concat('http://forwarded.test'),
     );
@@ -323,7 +321,7 @@ describe('the hosts that it serves', () => {
     ['no port', () => 'localhost', () => 'localhost'],
     ['a host that is allowed', () => `gate.test:${own()}`, () => `gate.test:${own()}`],
     ['a host that is allowed with a port', () => 'forwarded.test', () => 'forwarded.test'],
-  ])('%s', async (_, host, domainName) => {
+  ])('the gateway accepts a Host header with %s', async (_, host, domainName) => {
     expect((await send({ host: host() })).status).toBe(200);
     expect(events[0]?.requestContext.domainName).toBe(domainName());
   });
@@ -349,7 +347,7 @@ describe('the hosts that it serves', () => {
     ],
     ['a read', () => ({ method: 'GET', host: 'evil.example' })],
     ['MCP', () => ({ path: '/mcp', host: 'evil.example' })],
-  ])('%s is not among them', async (_, sent) => {
+  ])('the gateway refuses a Host header with %s', async (_, sent) => {
     const { status, headers, body } = await send(sent());
     expect({ status, ...JSON.parse(body) }).toEqual({
       status: 421,
@@ -365,7 +363,7 @@ describe('the hosts that it serves', () => {
   test.each([
     ['none', ''],
     ['two', 'Host: 127.0.0.1\r\nHost: evil.example\r\n'],
-  ])('must be given once, not %s', async (_, lines) => {
+  ])('the gateway requires one Host header, not %s', async (_, lines) => {
     const message = `Send one Host header. For this stack it is 127.0.0.1:${own()}.`;
     expect(await sendRaw(`GET /items/a HTTP/1.1\r\n${lines}\r\n`)).toMatchObject({ status: 400, body: { error: { message } } });
   });
@@ -375,7 +373,7 @@ describe('the hosts that it serves', () => {
     ['localhost', 'http://localhost:', ['http://127.0.0.1:']],
     ['0.0.0.0', 'http://127.0.0.1:', ['http://localhost:']],
     ['127.0.0.2', 'http://127.0.0.2:', []],
-  ])('are those of %s if it listens there', async (host, first, others) => {
+  ])('a gateway that listens at %s serves its hosts', async (host, first, others) => {
     const other = await startGateway({ host, port: 0, api: Promise.resolve({ definition, invoke: async () => '{"statusCode":200}' }) });
     try {
       expect(other.baseUrls).toEqual([first, ...others].map((url) => url + other.port));
@@ -394,7 +392,7 @@ describe('pages that may make changes', () => {
     ['its own', () => ['Origin', `http://${host()}`]],
     ['its own, behind a proxy that speaks https', () => ['Origin', `https://${host()}`]],
     ['those that corsOrigins names', () => ['Origin', 'https://pages.example']],
-  ])('%s', async (_, headers) => {
+  ])('changes are accepted from %s', async (_, headers) => {
     expect((await send({ host: host(), headers: headers() })).status).toBe(200);
   });
 
@@ -407,7 +405,7 @@ describe('pages that may make changes', () => {
     ['another scheme', () => ['Origin', `file://${host()}`], 'POST'],
     ['two origins', () => ['Origin', `http://${host()}`, 'Origin', 'http://evil.example'], 'POST'],
     ['another site with a method of its own', () => ['Origin', 'http://evil.example'], 'PROPFIND'],
-  ])('not %s', async (_, headers, method) => {
+  ])('changes are not accepted from %s', async (_, headers, method) => {
     const answer = await send({ method, host: host(), headers: headers() });
     expect({ status: answer.status, ...JSON.parse(answer.body) }).toEqual({
       status: 403,

@@ -75,7 +75,7 @@ describe.each(Object.entries(services))('%s', (_, { running: { endpoint }, ...kn
   const { origin: address, pathname: key } = new URL(endpoint);
   const { status, ...request } = { path: '/', status: 200, ...known };
 
-  test('answers programs with its key, without letting pages read the response', async () => {
+  test('a stand-in answers programs with its key, without letting pages read the response', async () => {
     const answer = await send({ endpoint, ...request });
     expect(answer.status).toBe(status);
     expect(Object.keys(answer.headers).filter((name) => name.startsWith('access-control'))).toEqual([]);
@@ -100,7 +100,7 @@ describe.each(Object.entries(services))('%s', (_, { running: { endpoint }, ...kn
     ],
     ['a read without its key', { endpoint: address, method: 'GET', body: '' }],
     ['a form', { endpoint: address, headers: { 'Content-Type': 'text/plain', Origin: origin } }],
-  ])('refuses %s', async (_, changes) => {
+  ])('a stand-in refuses %s', async (_, changes) => {
     invoked.length = 0;
     const answer = await send({ endpoint, ...request, ...changes });
     expect({ status: answer.status, body: JSON.parse(answer.body) }).toEqual({

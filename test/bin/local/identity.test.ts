@@ -63,7 +63,7 @@ test('a group created by hand, as in the guide for operators, is in the tokens o
   expect(await verify(identity, identity.signIn('user').accessToken)).not.toHaveProperty('cognito:groups');
 });
 
-describe('the page', () => {
+describe('the sign-in page', () => {
   const verifier = randomBytes(32).toString('base64url');
   const request = (changes: Record<string, string> = {}) =>
     new URLSearchParams({
@@ -106,7 +106,7 @@ describe('the page', () => {
       }),
     });
 
-  test('redirects to the client with a code, which yields tokens once, and only to the page of the client', async () => {
+  test('the sign-in page redirects to the client with a code, which yields tokens once, and only to the page of the client', async () => {
     const answer = await signIn(identity.adminPassword);
     const location = new URL(answer.headers.get('location') ?? '');
     expect([answer.status, location.origin + location.pathname, location.searchParams.get('state')]).toEqual([
@@ -140,7 +140,7 @@ describe('the page', () => {
     ['another client', { client_id: 'another' }],
     ['another redirect URI', { redirect_uri: 'http://localhost:1/console' }],
     ['no code', { code: '' }],
-  ])('refuses a code with %s, and invalidates it', async (_, changes) => {
+  ])('the token endpoint refuses a code with %s, and invalidates it', async (_, changes) => {
     const code = codeOf(await signIn(identity.adminPassword));
     expect((await exchange({ code, ...changes })).text).toBe('{"error":"invalid_grant"}');
     expect((await exchange({ code })).status).toBe('code' in changes ? 200 : 400);
@@ -149,7 +149,7 @@ describe('the page', () => {
   test.each([
     ['a wrong password', 'wrong', {}],
     ['an unknown user', 'wrong', { username: '__proto__' }],
-  ])('refuses %s', async (_, password, at) => {
+  ])('the sign-in page refuses %s', async (_, password, at) => {
     const { status, text } = await signIn(password, at);
     expect(status).toBe(200);
     expect(text).toContain('<p role="alert">Incorrect username or password.</p>');
@@ -161,7 +161,7 @@ describe('the page', () => {
     ['no challenge', { code_challenge: '' }],
     ['a plain challenge', { code_challenge_method: 'plain' }],
     ['another response type', { response_type: 'token' }],
-  ])('is not shown for %s', async (_, changes) => {
+  ])('the sign-in page is not shown for %s', async (_, changes) => {
     const { status, text } = await call(`/oauth2/authorize?${request(changes)}`);
     expect([status, text]).toEqual([400, 'No client of this user pool started this sign-in. Start again from the application.']);
   });
@@ -191,7 +191,7 @@ describe('the page', () => {
   });
 });
 
-test('keeps pool, key, users and groups across a restart, in a file that only its owner can read', async () => {
+test('the user pool keeps its key, users and groups across a restart, in a file that only its owner can read', async () => {
   await client.createGroup({ UserPoolId: identity.userPoolId, GroupName: 'kept' });
   await client.adminAddUserToGroup({ UserPoolId: identity.userPoolId, GroupName: 'kept', Username: 'admin' });
   const before = identity.signIn('admin').accessToken;

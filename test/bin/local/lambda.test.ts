@@ -38,7 +38,7 @@ function open(body: string, { timeoutMs = 5_000, ...options }: LambdaOptions & {
 }
 
 describe('openLambdas', () => {
-  test('gives the function event, context and its own environment only', async () => {
+  test('a function gets its event, context and own environment only', async () => {
     const lambda = open('return { event, ...context, left: context.getRemainingTimeInMillis(), env: { ...process.env } }');
     expect(await lambda.invoke({ a: [1] })).toEqual({
       event: { a: [1] },
@@ -53,7 +53,7 @@ describe('openLambdas', () => {
     });
   });
 
-  test('serves one invocation at a time in each of a bounded number of environments', async () => {
+  test('a function serves one invocation at a time in each of a bounded number of environments', async () => {
     const lambda = open(
       `const isAlone = !globalThis.busy; globalThis.busy = true;
        await new Promise((resolve) => setTimeout(resolve, 60)); globalThis.busy = false; return { isAlone, threadId };`,

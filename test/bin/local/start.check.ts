@@ -42,7 +42,7 @@ async function waitUntilReady(child: ReturnType<typeof start>): Promise<StackDes
   return JSON.parse(readFileSync(stackFile, 'utf8'));
 }
 
-describe('refuses in one sentence', () => {
+describe('refused starts', () => {
   const occupied = join(folder, 'occupied');
   writeFileSync(occupied, '');
 
@@ -58,11 +58,11 @@ describe('refuses in one sentence', () => {
       { port: 0, host: '203.0.113.1' },
       'Port 0 on 203.0.113.1 cannot be used: this machine does not have that address. Choose another with --host.',
     ],
-  ])('%s', async (_, options, sentence) => {
+  ])('npm start refuses %s in one sentence', async (_, options, sentence) => {
     await expect(startStack(options)).rejects.toEqual(new StartError(sentence));
   });
 
-  test('a port in use', async () => {
+  test('npm start refuses a port in use in one sentence', async () => {
     const server = createServer();
     const port = await listen(server);
     await expect(startStack({ port })).rejects.toEqual(
@@ -91,7 +91,7 @@ describe('refuses in one sentence', () => {
     ['bin/local.ts', ['--prot', '8300'], `error: unknown option '--prot'\n(Did you mean --port?)\n\n${usage}`],
     ['bin/local.ts', ['--data'], `error: option '--data <folder>' argument missing\n\n${usage}`],
     ['bin/doctor.ts', ['--stage', 'live'], "error: unknown option '--stage'\n\nUsage: npm run doctor -- "],
-  ])('%s %j', async (program, args, expected) => {
+  ])('%s refuses the arguments %j in one sentence', async (program, args, expected) => {
     const child = start(args, {}, program);
     const [output, complaint, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
     expect([output, complaint.slice(0, expected.length), code]).toEqual(['', expected, 1]);
@@ -101,13 +101,13 @@ describe('refuses in one sentence', () => {
   test.each([
     ['bin/local.ts', '--help', usage],
     ['bin/doctor.ts', '-h', 'Usage: npm run doctor -- '],
-  ])('%s %s', async (program, word, expected) => {
+  ])('%s %s shows how it is used', async (program, word, expected) => {
     const child = start([word], {}, program);
     const [output, complaint, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
     expect([output.slice(0, expected.length), complaint, code]).toEqual([expected, '', 0]);
   });
 
-  test('every invalid setting', async () => {
+  test('npm start reports every invalid setting', async () => {
     const child = start(['-c', 'protocol=U I M', '--context', 'agentIds=mine']);
     const [complaint, [code]] = await Promise.all([text(child.stderr), once(child, 'close')]);
     expect(complaint).toBe(

@@ -34,14 +34,14 @@ describe('the digest of the sources', () => {
     ['what npm has installed', () => write('node_modules/.package-lock.json', '{}')],
     ['the settings in cdk.json', () => write('cdk.json', '{"context":{"stage":"other"}}')],
     ['the policy', () => write('policy.json', '{"uid":"x"}')],
-  ])('changes with %s', (_, change) => {
+  ])('the digest of the sources changes with %s', (_, change) => {
     const before = digest();
     expect(digest()).toBe(before);
     change();
     expect(digest()).not.toBe(before);
   });
 
-  test('changes with a setting and with the content of the policy, not with its path or with files that nothing reads', () => {
+  test('the digest of the sources changes with settings and the content of the policy, not with its path or with unread files', () => {
     write('elsewhere/policy.json', '{}');
     write('README.md', 'words');
     expect(digest({ policyFile: join(root, 'elsewhere/policy.json') })).toBe(digest());
@@ -60,7 +60,7 @@ test('the digest of bundles changes with every file that is read, but not with s
 });
 
 describe('synthesize', () => {
-  test('keeps nothing after refused settings, and releases the lock', async () => {
+  test('a synthesis with refused settings keeps nothing, and releases the lock', async () => {
     await expect(synthesize({ stage: 'Dev' })).rejects.toThrow(/^The settings are not valid:\n {2}stage/);
     // the settings of the local stack, which other tests have already synthesized
     const context = { ...localContext, policyFile: 'bin/local/policy.json' };
@@ -69,7 +69,7 @@ describe('synthesize', () => {
     expect(markUsed(one)).toBe(true);
   }, 180_000);
 
-  test('gives up when it is aborted', async () => {
+  test('a synthesis gives up when it is aborted', async () => {
     await expect(synthesize({ stage: 'given-up' }, AbortSignal.timeout(50))).rejects.toThrow();
   });
 });

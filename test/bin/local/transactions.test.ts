@@ -55,7 +55,7 @@ afterEach(async () => {
   await Promise.all(Items.map(({ pk, sk }) => table.delete({ pk: String(pk), sk: String(sk) })));
 });
 
-test('gives reasons in the order of the actions, and writes nothing', async () => {
+test('a cancelled transaction gives reasons in the order of the actions, and writes nothing', async () => {
   await documents.send(new PutCommand({ TableName: activity, Item: { ...at('b'), text: 'x' } }));
   const isAbsent = { ConditionExpression: 'attribute_not_exists(pk)' };
   const sent = transact([
@@ -81,12 +81,12 @@ test('gives reasons in the order of the actions, and writes nothing', async () =
 });
 
 describe('conflicts', () => {
-  test('of transactions name the item, and one of the transactions succeeds', async () => {
+  test('a conflict of transactions names the item, and one of the transactions succeeds', async () => {
     const outcomes = await untilSome('Conflict', () => [0, 1, 2].map((n) => transact([put(`own ${n}`), { Update: count('head') }])));
     expect(new Set(outcomes)).toEqual(new Set(['done', 'TransactionCanceledException None TransactionConflict']));
   });
 
-  test('are retried until all writes have succeeded', async () => {
+  test('transactions in conflict are retried until all writes have succeeded', async () => {
     const each = 10;
     const writers = Array.from({ length: 8 }, async (_, writer) => {
       for (let n = 0; n < each; n++) {
@@ -105,14 +105,14 @@ describe('conflicts', () => {
 });
 
 describe('tokens', () => {
-  test('make a repeated transaction take effect once', async () => {
+  test('a token makes a repeated transaction take effect once', async () => {
     await transact([{ Update: count('a') }], 'once');
     await transact([{ Update: count('a') }], 'once');
     expect(await read('a')).toMatchObject({ n: 1 });
     expect(await outcomeOf(transact([{ Update: count('b') }], 'once'))).toBe('IdempotentParameterMismatchException');
   });
 
-  test('of a cancelled transaction can be used again', async () => {
+  test('the token of a cancelled transaction can be used again', async () => {
     const actions = () => [{ Update: { ...count('a'), ConditionExpression: 'attribute_exists(pk)' } }];
     expect(await outcomeOf(transact(actions(), 'again'))).toMatch('ConditionalCheckFailed');
     await documents.send(new PutCommand({ TableName: activity, Item: at('a') }));
@@ -132,7 +132,7 @@ test.each<[string, Actions, string]>([
   ['an item of more than 400 KB', some(1, { text: 'x'.repeat(410_000) }), 'ValidationException'],
   ['an invalid key', [{ Delete: { TableName: activity, Key: { pk: 'AGENT#test' } } }], 'ValidationException'],
   ['an unknown table', [{ Delete: { TableName: 'none', Key: at('a') } }], 'ResourceNotFoundException'],
-])('%s', async (_, actions, outcome) => {
+])('a transaction of %s succeeds or is refused as by DynamoDB', async (_, actions, outcome) => {
   expect(await outcomeOf(transact(actions))).toBe(outcome);
   if (outcome !== 'done') expect((await table.query(at('').pk)).items).toEqual([]);
 });

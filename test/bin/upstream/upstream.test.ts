@@ -52,7 +52,7 @@ const origin = 'http://127.0.0.1:1';
 const [{ service, intents } = { service: {}, intents: [] }] = readDemo(origin);
 
 describe('the demo intents', () => {
-  test('can be registered', () => {
+  test('the demo intents can be registered', () => {
     expect(() => serviceInput.parse(service)).not.toThrow();
     for (const intent of intents) {
       expect(intentInput.parse(intent)).toEqual(intent);
@@ -60,11 +60,11 @@ describe('the demo intents', () => {
     }
   });
 
-  test('have a sample each', () => {
+  test('the demo intents have a sample each', () => {
     expect(Object.keys(samples)).toEqual(intents.map(({ intent_uid }) => intent_uid.replace('world.example:', '')));
   });
 
-  test('reach every route', () => {
+  test('the demo intents reach every route', () => {
     const reached = intents.map(({ endpoint }) => `${endpoint.method} ${endpoint.url.replace(origin, '')}`);
     expect(new Set(reached)).toEqual(new Set(routes.map(({ method, path }) => `${method} ${path}`)));
   });
@@ -86,7 +86,7 @@ describe('the demo intents', () => {
 });
 
 describe('the demo upstream', () => {
-  test('takes daylight saving time into account', async () => {
+  test('the demo upstream takes daylight saving time into account', async () => {
     const twice = { local_time: '2027-10-31T02:30', from_time_zone: 'Europe/Berlin', to_time_zones: ['UTC'] };
     expect(await post('/time/convert-local', twice)).toMatchObject({
       status: 200,
@@ -98,7 +98,7 @@ describe('the demo upstream', () => {
     });
   });
 
-  test('lists each country once, and nothing but countries', async () => {
+  test('the demo upstream lists each country once, and nothing but countries', async () => {
     const { body } = await send('GET', '/countries/all');
     const codes = (body as { code: string }[]).map(({ code }) => code);
     expect(new Set(codes).size).toBe(codes.length);
@@ -113,7 +113,7 @@ describe('the demo upstream', () => {
     ['language', '/languages/xx', 'tag must be a language tag that this service has data for, for example en, de-CH or ar-EG'],
     ['time zone', '/time?time_zone=Mars/Olympus', `time_zone ${noZone}`],
     ['missing time zone', '/time', 'time_zone is required'],
-  ])('explains what is wrong with a %s', async (_, path, message) => {
+  ])('the demo upstream explains what is wrong with a %s', async (_, path, message) => {
     expect(await send('GET', path)).toMatchObject({ status: 400, body: { message } });
   });
 });

@@ -47,7 +47,7 @@ test.each([
         .map((one) => JSON.stringify(one))
         .join('\n'),
   ],
-])('counts calls in %s, and names the hours without any', async (_, content) => {
+])('policy try counts calls in %s, and names the hours without any', async (_, content) => {
   const file = write(content());
   const said = await run(['policy', 'try', fewPayments, '--log', file]);
   expect(said).toEqual({
@@ -99,6 +99,6 @@ test.each([
   [[resolve('README.md')], /README\.md does not contain a valid policy/],
   [[noRefunds, '--log', 'nowhere.log'], /The file nowhere\.log does not exist\./],
   [[noRefunds, '--since', '40d'], /--since takes a time such as 90m, 12h or 7d, of at most 31d\./],
-])('%j is a mistake', async (args, stderr) => {
+])('policy try refuses the arguments %j', async (args, stderr) => {
   expect(await run(['policy', 'try', ...args])).toMatchObject({ code: 3, stderr: expect.stringMatching(stderr) });
 });

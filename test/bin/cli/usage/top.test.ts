@@ -39,7 +39,7 @@ const answerStats = (rows: object): void => {
   answers['/api/stats'] = { period: 'hour', from: '2027-01-31T09:00:00.000Z', ...rows };
 };
 
-test('agents top: those that execute most, of one service, and how to stop the first', async () => {
+test('agents top lists the agents that execute most, of one service, and says how to stop the first', async () => {
   const first = { agent_id: "-it's $(id)", ...numbers, slots };
   answerStats({ agents: [first, { agent_id: 'quiet', ...idle, slots }] });
   const words = ['agents', 'top', '--service', service_id, '--since', '1h'];
@@ -59,7 +59,7 @@ test('agents top: those that execute most, of one service, and how to stop the f
   expect(JSON.parse(stdout)[0]).toEqual(first);
 });
 
-test('services top: also what was refused before and what is deleted, and how to go on', async () => {
+test('services top also lists refused calls and deleted services, and says how to go on', async () => {
   const gone = { service_id: '01M85BA8ACA6JFVXZ7BHD03GE6' };
   answerStats({
     services: [numbers, { ...gone, ...idle }, { service_id, service_name: 'Tides', ...idle }].map((row) => ({ ...row, slots })),

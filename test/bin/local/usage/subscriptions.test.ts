@@ -1,5 +1,5 @@
 import { gunzipSync } from 'node:zlib';
-import { describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { readSubscriptions, startSubscriptions } from '../../../../bin/local/subscriptions.ts';
 import type { Template } from '../../../../bin/local/template.ts';
 import { newUlid } from '../../../../functions/core/runtime/ulid.ts';
@@ -60,18 +60,16 @@ test('matching lines are delivered in the format of CloudWatch Logs before the s
   expect(invoked.flatMap(({ event }) => readExecuted(event, at)).map(({ agent_id }) => agent_id)).toEqual(['a', 'b', 'c']);
 });
 
-describe('an invocation that fails', () => {
-  test.each([
-    [1, 2],
-    [2, 3],
-    [3, 3],
-  ])('%i times is made %i times, with the same event', async (failures, invocations) => {
-    const { invoked, take, stop } = start(failures);
-    take(lineOf('a'), 'Execute');
-    await stop();
-    expect(invoked).toHaveLength(invocations);
-    expect(new Set(invoked.map(({ event }) => event.awslogs.data)).size).toBe(1);
-  });
+test.each([
+  [1, 2],
+  [2, 3],
+  [3, 3],
+])('an invocation that fails %i times is made %i times, with the same event', async (failures, invocations) => {
+  const { invoked, take, stop } = start(failures);
+  take(lineOf('a'), 'Execute');
+  await stop();
+  expect(invoked).toHaveLength(invocations);
+  expect(new Set(invoked.map(({ event }) => event.awslogs.data)).size).toBe(1);
 });
 
 test('a function that runs on a schedule runs after its batches', async () => {
