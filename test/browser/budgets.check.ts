@@ -47,14 +47,14 @@ given('the console, empty and with much data', () => {
   const { base_url: base } = api.stack;
   const open = (hash?: string) => openView(browser, api, hash);
 
-  test('says how to begin if there are no services', async () => {
+  test('the console says how to begin if there are no services', async () => {
     const page = await open();
     await page.getByRole('heading', { name: 'No operations yet' }).waitFor();
     await expectAccessible(page);
     await page.close();
   });
 
-  test('loads less than 120 KB before it shows the catalogue', async () => {
+  test('the console loads less than 120 KB before it shows the catalogue', async () => {
     const page = await browser.context.newPage();
     const network = await browser.context.newCDPSession(page);
     const sizes: number[] = [];
@@ -70,7 +70,7 @@ given('the console, empty and with much data', () => {
     await page.close();
   });
 
-  test('says that it needs JavaScript, and links to the OpenAPI document', async () => {
+  test('the console says that it needs JavaScript, and links to the OpenAPI document', async () => {
     const plain = await startBrowser({ javaScriptEnabled: false });
     const page = await plain.context.newPage();
     await page.goto(`${base}/console`);
@@ -169,7 +169,7 @@ given('the console, empty and with much data', () => {
       await page.close();
     }, 120_000);
 
-    test('shows a response of a megabyte as table, tree and text', async () => {
+    test('the console shows a response of a megabyte as table, tree and text', async () => {
       const page = await open(places[2]);
       await page.getByRole('button', { name: 'Run', exact: true }).click();
       await page.getByRole('button', { name: 'Accept' }).click();
@@ -182,7 +182,7 @@ given('the console, empty and with much data', () => {
       await page.close();
     }, 60_000);
 
-    test('fits a phone and a screen, and is accessible, in dark mode', async () => {
+    test('the console fits a phone and a screen, and is accessible, in dark mode', async () => {
       const page = await open();
       await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' });
       for (const hash of [...places.slice(0, 3), '#/intents/rtl.example%3Alist%3Av1']) {
@@ -197,7 +197,7 @@ given('the console, empty and with much data', () => {
       await page.close();
     });
 
-    test('shows all services on demand', async () => {
+    test('the console shows all 300 services on demand', async () => {
       const page = await open();
       await page.getByRole('button', { name: `Show ${serviceCount - 12} more` }).click();
       expect(await page.locator('.cards li').count()).toBe(serviceCount);

@@ -82,14 +82,14 @@ given('the catalogue', () => {
   const run = (page: Page) => page.getByRole('button', { name: 'Run', exact: true }).click();
   const intentAt = (uid: string) => `#/intents/${encodeURIComponent(uid)}`;
 
-  test('is where the root redirects browsers to', async () => {
+  test('the root redirects browsers to the catalogue', async () => {
     const page = await browser.context.newPage();
     await page.goto(`${base}/`);
     await page.getByRole('heading', { name: 'Explore operations' }).waitFor();
     expect(page.url()).toBe(`${base}/console`);
   });
 
-  test('leads from a search to a run, and to the list of calls', async () => {
+  test('the catalogue leads from a search to a run, and to the list of calls', async () => {
     const page = await open();
     await page.getByLabel('Search').pressSequentially('describe a country');
     const hit = page.getByRole('link', { name: 'Describe a country' });
@@ -116,7 +116,7 @@ given('the catalogue', () => {
     await page.getByText(/58 of 60 calls are left/).waitFor();
   });
 
-  test('shows required fields first, and folds the others', async () => {
+  test('the form of an intent shows required fields first, and folds the others', async () => {
     const page = await open(intentAt('forms.example:order:v1'));
     await page.getByText('Optional (2)').waitFor();
     const labels = async () => page.locator('form label').filter({ visible: true }).allInnerTexts();
@@ -131,7 +131,7 @@ given('the catalogue', () => {
     expect(await labels()).toEqual([...needed, 'note', 'colour']);
   });
 
-  test('unfolds optional fields if one is filled in or invalid, or if there are no others', async () => {
+  test('the form of an intent unfolds optional fields if one is filled in or invalid, or if there are no others', async () => {
     const filled = await open(`${intentAt('forms.example:order:v1')}?parameters=${encodeURIComponent('{"colour":"red"}')}`);
     await filled.getByLabel('colour').waitFor();
     const page = await open(intentAt('forms.example:order:v1'));
@@ -150,7 +150,7 @@ given('the catalogue', () => {
     await page.getByLabel('named').waitFor();
   });
 
-  test('has fields for the contents of objects and lists', async () => {
+  test('the form of an intent has fields for the contents of objects and lists', async () => {
     const page = await open(intentAt('forms.example:ship:v1'));
     await page.getByLabel('street').fill('2 Low Street');
     await page.getByLabel('floor').fill('first');
@@ -180,7 +180,7 @@ given('the catalogue', () => {
     expect(JSON.parse(await page.getByLabel('lines').inputValue())).toEqual(lines);
   });
 
-  test('fills in an example without changing typed values', async () => {
+  test('the form of an intent fills in an example without changing typed values', async () => {
     const page = await open(intentAt('forms.example:ship:v1'));
     await page.getByRole('button', { name: 'Fill in an example' }).click();
     expect(await page.getByLabel('street').inputValue()).toBe('1 High Street');
@@ -192,7 +192,7 @@ given('the catalogue', () => {
     expect([await order.getByLabel('article').inputValue(), await order.getByLabel('amount').inputValue()]).toEqual(['mine', '1']);
   });
 
-  test('refers to the search if an intent does not exist', async () => {
+  test('the page of an intent that does not exist refers to the search', async () => {
     const page = await open(intentAt('world.example:none:v1'));
     const failure = page.getByRole('alert').first();
     await failure.waitFor();
@@ -200,7 +200,7 @@ given('the catalogue', () => {
     expect(await failure.getByRole('button').count()).toBe(0);
   });
 
-  test('does not sign a policy that is declined', async () => {
+  test('the catalogue does not sign a policy that is declined', async () => {
     const page = await open(intentAt('world.example:get-country:v1'));
     await codeOf(page).fill('JP');
     await run(page);
@@ -210,7 +210,7 @@ given('the catalogue', () => {
     expect(browser.requests.filter((url) => url.endsWith('/api/pat/issue'))).toEqual([]);
   });
 
-  test('shows problems at the fields without sending a request', async () => {
+  test('the form of an intent shows problems at the fields without sending a request', async () => {
     const page = await open(intentAt('world.example:get-country:v1'));
     await run(page);
     await page.getByText('Is required and must be a string.').waitFor();
@@ -222,21 +222,21 @@ given('the catalogue', () => {
     expect(browser.requests.filter((url) => url.endsWith('/api/intents/execute'))).toEqual([]);
   });
 
-  test('keeps typed values when the page is reloaded', async () => {
+  test('the form of an intent keeps typed values when the page is reloaded', async () => {
     const page = await open(intentAt('world.example:get-country:v1'));
     await codeOf(page).fill('FR');
     await page.reload();
     expect(await codeOf(page).inputValue()).toBe('FR');
   });
 
-  test('shows that the policy prohibits an operation', async () => {
+  test('the catalogue shows that the policy prohibits an operation', async () => {
     const page = await open(intentAt('world.example:export-countries:v1'));
     await page.getByText('prohibited').waitFor();
     await page.getByText('You must not execute the intent world.example:export-countries:v1').waitFor();
     expect(await page.getByRole('button', { name: 'Run', exact: true }).isDisabled()).toBe(true);
   });
 
-  test('filters by service and tag, and keeps the filters in the URL', async () => {
+  test('the catalogue filters by service and tag, and keeps the filters in the URL', async () => {
     const page = await open();
     await page.getByLabel('Service', { exact: true }).selectOption('World facts');
     await page.getByLabel('Tag', { exact: true }).selectOption('countries');
@@ -255,7 +255,7 @@ given('the catalogue', () => {
     await page.getByText('11 operations').waitFor();
   });
 
-  test('shows hostile texts as text, and pictures as pictures', async () => {
+  test('the catalogue shows hostile texts as text, and pictures as pictures', async () => {
     const page = await open('#/?query=hostile');
     await page.goto(`${base}/console${intentAt('hostile.example:texts:v1')}`);
     await page.getByRole('heading', { name: hostileTexts.markup }).waitFor();
@@ -272,7 +272,7 @@ given('the catalogue', () => {
     await expectToFit(page);
   });
 
-  test('can be used with the keyboard alone', async () => {
+  test('the catalogue can be used with the keyboard alone', async () => {
     const page = await open();
     await page.keyboard.press('Tab');
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the content');

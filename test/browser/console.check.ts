@@ -104,7 +104,7 @@ given('the console', () => {
 
   const go = (hash: string) => page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
 
-  test('shows admin views only after sign-in, and only to admins', async () => {
+  test('the console shows admin views only after sign-in, and only to admins', async () => {
     await page.goto(`${base}/console#/services`);
     await page.getByText('Admins only').waitFor();
     expect(browser.requests.filter((url) => url.includes('/api/'))).toEqual([]);
@@ -115,7 +115,7 @@ given('the console', () => {
     browser.complaints.length = 0;
   });
 
-  test('follows a URL that changes as soon as the page is drawn', async () => {
+  test('the console follows a URL that changes as soon as the page is drawn', async () => {
     const other = await browser.context.newPage();
     await other.addInitScript(`new MutationObserver((_, observer) => {
       if (document.querySelector('header nav a') === null) return;
@@ -128,7 +128,7 @@ given('the console', () => {
     await other.close();
   });
 
-  test('leads from sign-in to an operation that is imported, found, run and counted', async () => {
+  test('the console leads from sign-in to an operation that is imported, found, run and counted', async () => {
     await browser.context.clearCookies();
     await page.goto(`${base}/console#/services`);
     await signIn();
@@ -169,7 +169,7 @@ given('the console', () => {
     await page.getByLabel('Reason').waitFor();
   });
 
-  test('says that an import changes nothing, or why a file is not a document', async () => {
+  test('the console says that an import changes nothing, or why a file is not a document', async () => {
     await go('#/import');
     await drop(document());
     expect(await page.getByRole('button', { name: 'Nothing to do' }).isDisabled()).toBe(true);
@@ -178,7 +178,7 @@ given('the console', () => {
     await expectAccessible(page);
   });
 
-  test('blocks the agent of this page, which can then run nothing', async () => {
+  test('the console blocks the agent of this page, which can then run nothing', async () => {
     await page.getByRole('link', { name: 'Agents', exact: true }).click();
     await page
       .getByRole('link', { name: /^page-/ })
@@ -203,7 +203,7 @@ given('the console', () => {
     browser.complaints.length = 0;
   });
 
-  test('shows problems at their fields, and the changes of somebody else', async () => {
+  test('the console shows problems at their fields, and the changes of somebody else', async () => {
     const shared = { service_name: 'Shared', service_url: 'https://shared.example', description: 'One' };
     const { service_id: id } = bodyOf(await api.asAdmin('POST', '/api/services', shared), 201);
     await go(`#/services/${id}?tab=settings`);
@@ -291,7 +291,7 @@ given('the console', () => {
     expect(await page.getByRole('button', { name: 'Discard my changes' }).count()).toBe(0);
   });
 
-  test('shows the saved record until it is read again, without disturbing typing', async () => {
+  test('the console shows the saved record until it is read again, without disturbing typing', async () => {
     const saved = { service_name: 'Typed into', service_url: 'https://typed.example', description: 'One' };
     const { service_id: id } = bodyOf(await api.asAdmin('POST', '/api/services', saved), 201);
     await go(`#/services/${id}?tab=settings`);
@@ -336,7 +336,7 @@ given('the console', () => {
       ]),
     );
 
-  test('continues an import after the admin has signed in again', async () => {
+  test('the console continues an import after the admin has signed in again', async () => {
     await go('#/import');
     await drop(document(operations(70)));
     await page.getByText('70 intents are created').waitFor();
@@ -359,7 +359,7 @@ given('the console', () => {
     ).toEqual([10, 30, 30]);
   }, 60_000);
 
-  test('keeps the document when the connection is lost', async () => {
+  test('the console keeps the document when the connection is lost', async () => {
     await drop(document(operations(75)));
     await page.getByText('5 intents are created').waitFor();
     await page.route('**/api/**', (route) => (route.request().method() === 'GET' ? route.fallback() : route.abort()));
@@ -375,7 +375,7 @@ given('the console', () => {
     browser.complaints.length = 0;
   }, 60_000);
 
-  test('does not overwrite an intent that somebody has changed since it was compared', async () => {
+  test('the console does not overwrite an intent that somebody has changed since it was compared', async () => {
     const changed = operations(75);
     const [first] = Object.values(changed);
     Object.assign(first?.get ?? {}, { summary: 'What the document says now' });
@@ -395,7 +395,7 @@ given('the console', () => {
     });
   }, 60_000);
 
-  test('does not show one person the import of another', async () => {
+  test('the console does not show one person the import of another', async () => {
     await endSession();
     await go('#/agents');
     await page.getByRole('main').getByText('Your session has ended.').first().waitFor();
@@ -427,7 +427,7 @@ paths:
   const part = `get: { summary: List the parts, responses: { '200': { description: Parts, content: { application/json: {} } } } }
 `;
 
-  test('lists missing files', async () => {
+  test('the console lists missing files', async () => {
     await drop(file('openapi.yaml', main));
     await page.getByText('1 intent is created').waitFor();
     await page.getByText('The document refers to files that you have not dropped.').waitFor();
@@ -435,7 +435,7 @@ paths:
     await expectAccessible(page);
   });
 
-  test('reads a folder, and leads to the credential that the document requires', async () => {
+  test('the console reads a folder, and leads to the credential that the document requires', async () => {
     mkdirSync(join(folder, 'paths'));
     writeFileSync(join(folder, 'openapi.yaml'), main);
     writeFileSync(join(folder, 'paths', 'parts @here.yaml'), part);
@@ -452,7 +452,7 @@ paths:
     await expectAccessible(page);
   });
 
-  test('asks which of several files is the main document', async () => {
+  test('the console asks which of several files is the main document', async () => {
     // other hosts, because a service that is already registered would keep its name
     const named = (title: string, host: string) => main.replace('In parts', title).replace('parts.example', host);
     await go('#/import');
@@ -469,7 +469,7 @@ paths:
     await page.getByRole('alert').getByText('None of the 2 JSON and YAML files is an OpenAPI or Swagger document').waitFor();
   });
 
-  test('marks drafts and deprecated intents, and folds the records of a log entry', async () => {
+  test('the console marks drafts and deprecated intents, and folds the records of a log entry', async () => {
     const about = { service_name: 'Marked', service_url: 'https://marked.example', description: 'Marks' };
     const { service_id: id } = bodyOf(await api.asAdmin('POST', '/api/services', about), 201);
     const intent = { description: 'Marked', input_parameters: [], output_parameters: [], endpoint: 'https://marked.example/one' };
@@ -498,7 +498,7 @@ paths:
     await expectAccessible(page);
   });
 
-  test('shows older entries page by page, and begins again with another filter', async () => {
+  test('the console shows older entries page by page, and begins again with another filter', async () => {
     await go('#/history?page_size=2');
     await page.getByRole('rowheader').nth(1).waitFor();
     const numbers = () => page.getByRole('rowheader').allTextContents();
@@ -517,7 +517,7 @@ paths:
     await expectAccessible(page);
   });
 
-  test('says what to do if the browser blocks the sign-in window, and returns to the same place', async () => {
+  test('the console says what to do if the browser blocks the sign-in window, and returns to the same place', async () => {
     await go('#/history?kind=service');
     await page.getByRole('cell', { name: 'create service' }).first().waitFor();
     await endSession();
@@ -544,7 +544,7 @@ paths:
     expect(page.url()).toBe(`${base}/console#/history?kind=service`);
   }, 60_000);
 
-  test('refuses a code that it has not requested', async () => {
+  test('the console refuses a code that it has not requested', async () => {
     const other = await browser.context.newPage();
     await other.goto(`${base}/console?code=code&state=state#/services`);
     await other.getByText('the sign-in was not started in this tab').waitFor();
@@ -552,7 +552,7 @@ paths:
     await other.close();
   });
 
-  test('shows warnings about a saved credential', async () => {
+  test('the console shows warnings about a saved credential', async () => {
     const isShort = page.getByText(/^The value of the header X-Api-Key has fewer than 8 characters/);
     await go('#/services/new');
     await page.getByLabel('Name (required)').fill('Warned');
@@ -571,7 +571,7 @@ paths:
     await isShort.waitFor({ state: 'detached' });
   });
 
-  test('pauses a service and shows that on its intents', async () => {
+  test('the console pauses a service and shows that on its intents', async () => {
     await go('#/services');
     await page.getByRole('link', { name: 'World facts' }).click();
     await openTab('Settings');
@@ -586,7 +586,7 @@ paths:
     await page.getByText('paused', { exact: true }).waitFor();
   });
 
-  test('edits an intent', async () => {
+  test('the console edits an intent', async () => {
     await go('#/intents/world.example%3Aget-currency%3Av1');
     await page.getByRole('link', { name: 'Edit' }).click();
     await page.getByLabel('Name (required)').fill('Describe money');
@@ -602,7 +602,7 @@ paths:
     await page.getByText('deprecated', { exact: true }).waitFor();
   });
 
-  test('shows what a policy file would change', async () => {
+  test('the console shows what a policy file would change', async () => {
     await go('#/policy');
     const policy = JSON.stringify((await api.call('GET', '/api/policy'))?.body).replace('"rightOperand":60', '"rightOperand":30');
     await page.getByLabel('Policy file').setInputFiles({ name: 'policy.json', mimeType: 'application/json', buffer: Buffer.from(policy) });

@@ -139,7 +139,7 @@ given("an attacker's page, in the browser of the person who runs the stack,", ()
     { path: `/2015-03-31/functions/${functionName}/invocations`, type: 'application/json', body: '{"httpMethod":"GET"}' },
   ];
 
-  test("that reaches the stack by the attacker's host name (DNS rebinding) gets nothing from any port", async () => {
+  test("a page that reaches the stack by the attacker's host name (DNS rebinding) gets nothing from any port", async () => {
     expect(ports.length).toBeGreaterThanOrEqual(9);
     answered.length = ran.length = 0;
     for (const port of ports) {
@@ -160,7 +160,7 @@ given("an attacker's page, in the browser of the person who runs the stack,", ()
   test.each([
     ['at another port of this machine', `http://127.0.0.1:${attackerPort}/`],
     ['at its own host name', `http://${name}:${attackerPort}/`],
-  ])('%s reads nothing and changes nothing, with and without preflight requests', async (_, address) => {
+  ])("an attacker's page %s reads nothing and changes nothing, with and without preflight requests", async (_, address) => {
     await page.goto(address);
     answered.length = ran.length = 0;
     for (const port of ports) {

@@ -39,7 +39,7 @@ given('the API reference', () => {
     return { status: await page.locator('.status').textContent(), body: JSON.parse(text) };
   }
 
-  test('shows every operation and error', async () => {
+  test('the API reference shows every operation and error', async () => {
     const page = await open();
     expect(page.url()).toBe(`${root}/console#/reference/`);
     expect(await page.locator('.operation').count()).toBe(endpoints.length);
@@ -47,7 +47,7 @@ given('the API reference', () => {
     expect(await codes.allTextContents()).toEqual(Object.keys(errorTable));
   });
 
-  test.each([root, stage])('sends requests below %s', async (base) => {
+  test.each([root, stage])('the API reference sends requests below %s', async (base) => {
     const page = await open('#/Discovery/search-intents', base);
     await page.getByLabel('query', { exact: true }).fill('what time is it in Tokyo');
     await page.getByLabel('page_size', { exact: true }).fill('1');
@@ -60,7 +60,7 @@ given('the API reference', () => {
     await page.getByRole('region', { name: 'Response headers' }).getByRole('rowheader', { name: 'etag' }).waitFor();
   });
 
-  test('gets a PAT once the policy is accepted, and executes with it', async () => {
+  test('the API reference gets a PAT once the policy is accepted, and executes with it', async () => {
     const page = await open('#/Execution/execute-intent');
     expect(await send(page)).toMatchObject({ status: '401', body: { error: { code: 'UNAUTHORIZED' } } });
     await page.getByRole('button', { name: 'Get a PAT' }).click();
@@ -79,7 +79,7 @@ given('the API reference', () => {
     expect(await page.content()).not.toMatch(/eyJ[\w-]+\.eyJ/);
   });
 
-  test('sends a pasted admin token until it is removed', async () => {
+  test('the API reference sends a pasted admin token until it is removed', async () => {
     const page = await open('#/Agents/list-agents');
     await page.getByLabel('Admin token').fill(adminToken);
     expect(await send(page)).toMatchObject({ status: '200', body: { agents: expect.any(Array) } });
@@ -89,14 +89,14 @@ given('the API reference', () => {
     await page.locator('.status').getByText('401').waitFor();
   });
 
-  test('links to an error by its code', async () => {
+  test('the API reference links to an error by its code', async () => {
     const page = await open('#VERSION_CONFLICT');
     const code = page.locator('#VERSION_CONFLICT[aria-current]');
     await page.waitForFunction("document.querySelector('#VERSION_CONFLICT').getBoundingClientRect().top < 720");
     expect(await page.getByRole('row').filter({ has: code }).textContent()).toContain('PROTO-INT-010');
   });
 
-  test('can be read without JavaScript', async () => {
+  test('the API reference can be read without JavaScript', async () => {
     const plain = await startBrowser({ javaScriptEnabled: false });
     try {
       const page = await plain.context.newPage();
@@ -110,7 +110,7 @@ given('the API reference', () => {
     }
   });
 
-  test('can be used with the keyboard alone', async () => {
+  test('the API reference can be used with the keyboard alone', async () => {
     const page = await open();
     await page.locator('#get-policy summary').focus();
     await page.keyboard.press('Enter');
@@ -119,7 +119,7 @@ given('the API reference', () => {
     await page.getByRole('region', { name: 'Response body' }).waitFor();
   });
 
-  test('is accessible, and fits a phone', async () => {
+  test('the API reference is accessible, and fits a phone', async () => {
     const page = await open();
     await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' });
     await page.setViewportSize({ width: 360, height: 740 });

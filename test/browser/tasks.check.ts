@@ -221,7 +221,7 @@ given('tasks in the console', () => {
     ],
   ];
 
-  test.each(tasks)('%s takes %i clicks', async (task, most, play) => {
+  test.each(tasks)('the task "%s" takes %i clicks', async (task, most, play) => {
     await page.evaluate('location.hash = "#/"');
     await page.locator('.hits li').first().waitFor();
     clicks = 0;

@@ -253,7 +253,7 @@ afterAll(async () => {
 });
 
 describe('a deployment', () => {
-  test('is refused in an account that API Gateway cannot log in: by the doctor, or else by the guard, which leaves nothing', async () => {
+  test('a deployment is refused, by doctor or guard, in an account that API Gateway cannot log in, and leaves nothing', async () => {
     await expect(deploy()).rejects.toThrow('FIX   log role of API Gateway');
     const direct = withOptions('npx cdk deploy', [
       '--require-approval',
@@ -268,7 +268,7 @@ describe('a deployment', () => {
     for (const at of [region, second.region]) await follow(giveRole, { at });
   }, 300_000);
 
-  test('can be repeated after that', async () => {
+  test('a deployment can be repeated after it was refused', async () => {
     await deploy();
     expect(Object.keys(outputs).sort()).toEqual([
       'ActivityTable',
@@ -284,18 +284,18 @@ describe('a deployment', () => {
     expect(await call('GET', `${api()}/health`)).toMatchObject({ status: 200, body: { status: 'ok' } });
   }, 300_000);
 
-  test('gets its first admin', async () => {
+  test('a deployment gets its first admin', async () => {
     adminToken = await createAdmin();
     const answer = await call('POST', `${api()}/api/services`, { bearer: adminToken, body: {} });
     expect(answer).toMatchObject({ status: 400, body: { error: { code: 'INVALID_PARAMETER' } } });
   }, 60_000);
 
-  test('passes the smoke test', async () => {
+  test('a deployment passes the smoke test', async () => {
     await registerDemo({ baseUrl: api(), adminToken, upstreamUrl: upstream.url });
     expect(await follow(commandOf('Deploying', 'npm run smoke'))).toContain('PAT is accepted');
   }, 60_000);
 
-  test('has alarms that can be tried', async () => {
+  test('a deployment has alarms that can be tried', async () => {
     const list = await follow(commandOf('Runbook', 'aws cloudwatch describe-alarms'));
     const name = list.split(/\s+/).find((found) => found.startsWith(`${stack}-`)) ?? '';
     expect(name).not.toBe('');
@@ -304,7 +304,7 @@ describe('a deployment', () => {
     expect(JSON.parse(history)).toHaveProperty('AlarmHistoryItems');
   }, 60_000);
 
-  test('refuses requests to /mcp/sign-in without a token itself, and lets those with one pass to the function', async () => {
+  test('a deployment refuses requests to /mcp/sign-in without a token itself, and lets those with one pass to the function', async () => {
     const initialize = { jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {} } };
     const metadata = `resource_metadata="${api()}/.well-known/oauth-protected-resource/mcp/sign-in"`;
     const connect = (method: string, options: ExchangeOptions = {}) => call(method, `${api()}/mcp/sign-in`, options);
@@ -328,14 +328,14 @@ describe('a deployment', () => {
     expect(await call('POST', `${api()}/mcp`, { body: initialize })).toMatchObject({ status: 200 });
   }, 60_000);
 
-  test('conforms to the specification', async () => {
+  test('a deployment conforms to the specification', async () => {
     const { checks, left_behind } = await runConformance(api(), { adminToken, upstreamUrl: upstream.url });
     const missed = checks.filter(({ outcome }) => outcome !== 'passed');
     expect(missed.map(({ id, notes }) => [id, notes])).toEqual([]);
     expect(left_behind).toEqual([]);
   }, 300_000);
 
-  test('serves the endpoints that the specification does not list', async () => {
+  test('a deployment serves the endpoints that the specification does not list', async () => {
     agent = await obtainNamedKey('deploy');
     pat = await requestPat();
     const { body } = await call('GET', `${api()}/api/intents/${smokeOptions.intentUid}?view=full`);
@@ -370,7 +370,7 @@ describe('a deployment', () => {
     expect(await getCountry(pat)).toMatchObject({ status: 401 });
   }, 60_000);
 
-  test('lets functions ask each other: for the nearest uids, and for a PAT', async () => {
+  test('a deployment lets functions ask each other: for the nearest uids, and for a PAT', async () => {
     const nearest = {
       status: 404,
       body: { error: { code: 'NOT_FOUND', details: { nearest: expect.arrayContaining([smokeOptions.intentUid]) } } },
@@ -384,12 +384,12 @@ describe('a deployment', () => {
     expect(text).toContain('INVALID_PARAMETER');
   }, 60_000);
 
-  test('keeps a snapshot of the search index', async () => {
+  test('a deployment keeps a snapshot of the search index', async () => {
     const [name] = Object.keys(((await askAccount('list')) as Account).functions).filter((found) => found.includes('snapshotsearchindex'));
     expect(await askAccount('invoke', name ?? '')).toMatchObject({ error: null });
   });
 
-  test('counts executions from the log, for the commands of the runbook', async () => {
+  test('a deployment counts executions from the log, for the commands of the runbook', async () => {
     agent = await obtainNamedKey('usage');
     expect(await getCountry(await requestPat())).toMatchObject({ status: 200 });
     const [countUsage = ''] = Object.keys(((await askAccount('list')) as Account).functions).filter((found) =>
@@ -405,7 +405,7 @@ describe('a deployment', () => {
     expect(shown).toMatch(counted);
   }, 120_000);
 
-  test('makes a call that waits for an admin, and has its receipt in the log', async () => {
+  test('a deployment makes a call that waits for an admin, and has its receipt in the log', async () => {
     agent = await obtainNamedKey('waiting');
     const bearer = await requestPat();
     const asked = await call('POST', `${api()}/api/intents/execute`, {
@@ -434,7 +434,7 @@ describe('a deployment', () => {
     expect((await verifyCheckpoint(checkpoint?.text ?? '', key?.text.trim() ?? '')).size).toBeGreaterThan(1);
   }, 120_000);
 
-  test('enters a network and leaves it, without a failed call and without leaving anything in it', async () => {
+  test('a deployment enters a network and leaves it, without a failed call and without leaving anything in it', async () => {
     agent = await obtainNamedKey('network');
     pat = await requestPat();
     const run = async () => (await getCountry(pat)).status;
@@ -461,7 +461,7 @@ describe('a deployment', () => {
   }, 300_000);
 
   // The emulator moves all requests to a new version at once, and has no alarm roll it back.
-  test('answers while another stage beside it deploys gradually, changes its policy, and stops deploying gradually', async () => {
+  test('a deployment answers while another stage beside it deploys gradually, changes its policy, and stops deploying gradually', async () => {
     const policyFile = join(folder, 'other-policy.json');
     await cp('samples/policies/office-hours.json', policyFile);
     const deployment = commandOf('Several environments', 'npm run deploy');
@@ -515,7 +515,7 @@ describe('a deployment', () => {
     await rm(outputsFile(second.stage));
   }, 600_000);
 
-  test('applies a changed setting, and keeps data and PATs', async () => {
+  test('a deployment applies a changed setting, and keeps data and PATs', async () => {
     agent = await obtainNamedKey('deploy');
     pat = await requestPat();
     expect(await getCountry(pat)).toMatchObject({ status: 200, body: { name: 'Switzerland' } });
@@ -535,7 +535,7 @@ describe('a deployment', () => {
     expect(await getCountry(renewed)).toMatchObject({ status: 200 });
   }, 300_000);
 
-  test('stands beside another stage in another region', async () => {
+  test('a deployment stands beside another stage in another region', async () => {
     const deployment = commandOf('Several environments', 'npm run deploy');
     const options = Object.entries({ ...watched, ...elsewhere, publicBaseUrl: api() }).map(([name, value]) => `-c '${name}=${value}'`);
     await follow(withOptions(deployment, ['--require-approval', 'never', ...options]), { at: second.region });
@@ -553,7 +553,7 @@ describe('a deployment', () => {
     expect(await getCountry(pat)).toMatchObject({ status: 200 });
   }, 300_000);
 
-  test('deletes on request', async () => {
+  test('a deployment deletes on request', async () => {
     serviceId = await findService();
     const date = { '2027-01-31T09:00:00Z': new Date().toISOString() };
     await follow(commandOf('Restoring', 'aws dynamodb restore-table-to-point-in-time', date));
@@ -564,7 +564,7 @@ describe('a deployment', () => {
     expect(await getCountry(pat)).toMatchObject({ status: 404 });
   });
 
-  test('has a deleted service back from a copy of its table', async () => {
+  test('a deployment restores a deleted service from a copy of its table', async () => {
     const file = join(folder, 'registry.yaml');
     await follow(commandOf('Restoring', 'npm run restore -- --from', { $SERVICE: serviceId, 'registry.yaml': file }));
     const apply = `${commandOf('Restoring', 'npx intent-gate apply registry', { 'registry.yaml': file })} --json --url ${api()}`;
@@ -579,7 +579,7 @@ describe('a deployment', () => {
     await follow(commandOf('Restoring', 'aws dynamodb delete-table'));
   }, 60_000);
 
-  test('grants each function what it used', async () => {
+  test('a deployment grants each function what it used', async () => {
     const { functions } = (await askAccount('list')) as Account;
     const used = new Set<string>();
     for (const row of rows) {
@@ -595,7 +595,7 @@ describe('a deployment', () => {
     expect([...used]).toEqual(expect.arrayContaining(['execute-intent', 'issue-pat', 'search-intents']));
   });
 
-  test('is destroyed without a trace', async () => {
+  test('a deployment is destroyed without a trace', async () => {
     await letEmpty(stage);
     await destroy();
     expect(await askAccount('list')).toEqual(before);
@@ -611,7 +611,7 @@ describe('a stack that was deleted by accident', () => {
   let adopt: NonNullable<Settings['adopt']>;
   let jwks: unknown;
 
-  test('is protected once it has been created, and leaves its data', async () => {
+  test('a deployed stack is protected once it has been created, and leaves its data', async () => {
     await deploy(kept);
     adminToken = await createAdmin();
     await registerDemo({ baseUrl: api(), adminToken, upstreamUrl: upstream.url });
@@ -644,7 +644,7 @@ describe('a stack that was deleted by accident', () => {
     ]);
   }, 300_000);
 
-  test('has a successor that takes it over', async () => {
+  test('a successor takes over what a stack left when it was deleted by accident', async () => {
     const keyArn = (id: string) => `arn:aws:kms:${region}:${account}:key/${leftOf('AWS::KMS::Key', id)}`;
     adopt = {
       registryTable: leftOf('AWS::DynamoDB::GlobalTable', 'Registry'),
@@ -664,7 +664,7 @@ describe('a stack that was deleted by accident', () => {
   }, 300_000);
 
   // The emulator neither turns a deleted role in a key's policy into its id, nor gives global tables what their replicas ask for.
-  test('has keys that are to be given the policy of the successor', async () => {
+  test('the keys of a deleted stack can be given the policy of the successor', async () => {
     const kms = new KMSClient({ endpoint: gateway.url, region, credentials });
     const wanted = outputs.SigningKeyPolicy ?? '';
     await kms.send(new PutKeyPolicyCommand({ KeyId: adopt.signingKeys?.first, Policy: wanted.replace(/:role\/[^"]+/, ':role/gone') }));
@@ -681,7 +681,7 @@ describe('a stack that was deleted by accident', () => {
     expect(await getCountry(pat)).toMatchObject({ status: 200, body: { name: 'Switzerland' } });
   }, 60_000);
 
-  test('has its admins in the successor', async () => {
+  test('the successor of a deleted stack has its admins', async () => {
     const { AuthenticationResult } = await signIn(lastingPassword);
     const created = await call('POST', `${api()}/api/services`, {
       bearer: AuthenticationResult?.AccessToken ?? '',
@@ -692,12 +692,12 @@ describe('a stack that was deleted by accident', () => {
     expect(bound).toMatchObject({ status: 200 });
   }, 60_000);
 
-  test('is not left again by mistake', async () => {
+  test('a successor refuses a deployment that would abandon what it adopted', async () => {
     await expect(deploy(kept)).rejects.toThrow(/adopt\.registryTable: this stack has adopted/);
     expect(await getCountry(pat)).toMatchObject({ status: 200 });
   }, 300_000);
 
-  test('leaves nothing once everything has been deleted by hand', async () => {
+  test('a deleted stack leaves nothing once everything has been deleted by hand', async () => {
     await unprotect();
     await destroy({ ...withLog, retainData: 'true', adopt: JSON.stringify(adopt) });
     await askAccount('discard', JSON.stringify(before));

@@ -229,7 +229,7 @@ test('nothing else asks the table while a request is measured', async () => {
   expect(database.operations).toEqual([]);
 });
 
-test.each(Object.entries(requests))('%s', async (name, make) => {
+test.each(Object.entries(requests))('%s costs what docs/security.md says', async (name, make) => {
   const [measured, expected = []] = [await measure(make), documented.get(name)];
   expect(measured.slice(0, 4)).toEqual(expected.slice(0, 4));
   // kilobytes, rounded up: a tenth and one more or less is no untruth

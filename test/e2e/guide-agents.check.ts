@@ -24,11 +24,11 @@ const agents: [file: string, program: string, output: string][] = [
 ];
 
 describe.each(agents)('%s, which knows the address alone', (file, program, output) => {
-  test('finds, agrees and executes, and does so again with another key under the same id', async () => {
+  test('an agent that knows the address alone finds, agrees and executes, and does so again with another key under the same id', async () => {
     for (let time = 0; time < 2; time++) expect((await run(program, [join(folder, file), stack.base_url])).stdout).toBe(output);
   });
 
-  test('has no other address and no path of its own', () => {
+  test('the example agent has no other address and no path of its own', () => {
     const text = readFileSync(join(folder, file), 'utf8');
     expect(text).not.toMatch(/https?:\/\/|\/api\//);
   });

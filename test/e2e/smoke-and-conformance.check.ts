@@ -23,7 +23,7 @@ const runCommand = (...args: string[]) =>
   promisify(execFile)(process.execPath, ['bin/cli.ts', ...args], { env: { ...process.env, NO_COLOR: '1' } });
 
 describe('the smoke test', () => {
-  test('sees that the gate is healthy, and runs an intent', async () => {
+  test('the smoke test sees that the gate is healthy, and runs an intent', async () => {
     const options = ['--intent', 'world.example:get-country:v1', '--parameters', '{"code":"JP"}'];
     const { stdout } = await runCommand('smoke', baseUrl, ...options);
     const lines = stdout.trimEnd().split('\n');
@@ -34,7 +34,7 @@ describe('the smoke test', () => {
     ]);
   });
 
-  test('says so if the parameters are none', async () => {
+  test('the smoke test refuses parameters that are not JSON', async () => {
     const failed = { code: 3, stderr: '--parameters must be JSON.\n' };
     await expect(runCommand('smoke', registration.baseUrl, '--parameters', '{')).rejects.toMatchObject(failed);
   });
@@ -47,11 +47,11 @@ describe('the smoke test', () => {
       'Nothing answers at http://127.0.0.1:1. Check the address, and whether the gate is running.\n',
     ],
     ['the address is none', 'here', 3, 'The address of the gate must be an http or https URL, such as https://gate.example.\n'],
-  ])('ends in one sentence if %s', async (_, address, code, stderr) => {
+  ])('the smoke test ends in one sentence if %s', async (_, address, code, stderr) => {
     await expect(runCommand('smoke', address)).rejects.toMatchObject({ code, stderr });
   });
 
-  test('fails if the gate does not do what it should', async () => {
+  test('the smoke test fails if the gate does not do what it should', async () => {
     const message = expect.stringContaining('should have been answered 200, but was answered 404 NOT_FOUND');
     await expect(shakeHands(`${baseUrl}/nowhere`, { parameters: {} }).next()).rejects.toMatchObject({ constructor: CliFailure, message });
   });
@@ -70,12 +70,12 @@ describe('registering the demo', () => {
     };
   };
 
-  test('in an empty registry reads nothing, because each function that a start needs delays it', () => {
+  test('registering the demo in an empty registry reads nothing, because each function that a start needs delays it', () => {
     expect(requestedAtStart).toEqual(requestedAtStart.map(() => 'POST'));
     expect(requestedAtStart).not.toEqual([]);
   });
 
-  test('again changes nothing, and follows an upstream that has moved', async () => {
+  test('registering the demo again changes nothing, and follows an upstream that has moved', async () => {
     const before = await readDemo();
     expect(before).toMatchObject({ shown: 11, all: 12, service_url: registration.upstreamUrl });
     await registerDemo({ ...registration, upstreamUrl: 'http://127.0.0.1:12345' });
@@ -85,7 +85,7 @@ describe('registering the demo', () => {
     expect(await readDemo()).toEqual(before);
   });
 
-  test('without an admin token fails in one sentence', async () => {
+  test('registering the demo without an admin token fails in one sentence', async () => {
     await expect(registerDemo({ ...registration, upstreamUrl: 'http://127.0.0.1:12345', adminToken: 'nobody' })).rejects.toThrow(
       /^The demo could not be registered: the gate answered 401, /,
     );
@@ -185,7 +185,7 @@ describe('conformance', () => {
     expect((await conform({ only: ['service-create'] })).left_behind).toEqual([expect.stringMatching(/^\/api\/services\/\w{26}$/)]);
   });
 
-  test('a refused admin token and a gate that does not answer are told', async () => {
+  test('a refused admin token and a gate that does not answer are reported', async () => {
     await expect(conform({ adminToken: 'expired' })).rejects.toThrow(
       new CliFailure('credentials', 'The gate refused the admin token (401). Get a fresh token, or run without one.'),
     );

@@ -42,7 +42,7 @@ function loggedTraces() {
 }
 
 describe('an execution', () => {
-  test('continues the trace of its headers, in the log and at the upstream', async () => {
+  test('an execution continues the trace of its headers, in the log and at the upstream', async () => {
     bodyOf(await api.execute(pat, intent_uid, {}, { traceparent, tracestate }));
     const { traces, spanId } = loggedTraces();
     expect(traces).toEqual([
@@ -53,7 +53,7 @@ describe('an execution', () => {
     expect(spanId).not.toBe('b7ad6b7169203331');
   });
 
-  test('continues the trace that a client names', async () => {
+  test('an execution continues the trace that a client names', async () => {
     const client = await connect(api.stack.base_url, { agentId: `agent-${randomUUID()}`, onPolicy: () => true });
     await client.execute(intent_uid, {}, { traceparent });
     expect(forwarded()).toEqual([[`00-${traceId}-${loggedTraces().spanId}-01`, undefined]]);
@@ -80,7 +80,7 @@ describe.each(revisions)('a tool call of MCP revision %s', (revision) => {
     ],
     ['its headers, if _meta has none', {}, { traceparent, tracestate }],
     ['its headers, if _meta has an invalid one', { traceparent: 'ff', tracestate: 'other=1' }, { traceparent, tracestate }],
-  ])('continues the trace of %s', async (_, meta, headers) => {
+  ])('a tool call continues the trace of %s', async (_, meta, headers) => {
     expect(await execute(meta, headers)).toBe(false);
     const { traces, spanId } = loggedTraces();
     expect(traces.slice(0, 3)).toEqual([
@@ -91,7 +91,7 @@ describe.each(revisions)('a tool call of MCP revision %s', (revision) => {
     expect(forwarded()).toEqual([[`00-${traceId}-${spanId}-01`, tracestate]]);
   });
 
-  test('keeps its trace in the function that issues PATs', async () => {
+  test('a tool call keeps its trace in the function that issues PATs', async () => {
     expect(await callTool({ traceparent }, {}, 'accept_policy', { agent_id: 'a' })).toBe(true);
     expect(loggedTraces().traces).toEqual([
       ['answered', traceId],

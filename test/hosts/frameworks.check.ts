@@ -255,9 +255,9 @@ const verbs = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options', 'trac
 /** What changes something comes after what makes it, and before what removes it. */
 const order = ['POST', 'GET', 'PUT', 'PATCH', 'DELETE'];
 
-(isInstalled ? describe : describe.skip)('every operation answers through the gate as it does directly', () => {
+(isInstalled ? describe : describe.skip)('every operation', () => {
   test.each(kinds)(
-    '$kind',
+    'every operation of $kind answers through the gate as it does directly',
     async ({ kind, document, ...expected }) => {
       const [behind, beside] = [await startService(kind, document), await startService(kind, document)];
       const recorder = await startRecorder(behind);

@@ -59,7 +59,7 @@ const runProgram = (program: string, file: string, variables: Record<string, str
     },
   });
 
-describe('clients of MCP, over HTTP and as programs that start ours', () => {
+describe('clients of MCP', () => {
   const clients = [
     { client: 'sdk_v1', environment: '.venv-mcp1', isInstalled: installed.mcp1 },
     { client: 'langchain_adapters', environment: '.venv-mcp1', isInstalled: installed.mcp1 },
@@ -69,7 +69,7 @@ describe('clients of MCP, over HTTP and as programs that start ours', () => {
 
   for (const { client, environment, isInstalled } of clients) {
     (isInstalled ? test : test.skip)(
-      client,
+      `${client} uses the gate over HTTP, and over the program that it starts`,
       async () => {
         const variables = { PAT: pat, FOLDER: join(folder, client) };
         const { stdout } = await runProgram(python(environment), resolve(`test/hosts/${client}.py`), variables);
@@ -88,7 +88,7 @@ describe('clients of MCP, over HTTP and as programs that start ours', () => {
   }
 });
 
-describe('clients that know the address of /mcp and nothing else, at a gate with sign-in: the model is told what to do, and executes', () => {
+describe('clients that know the address of /mcp and nothing else, at a gate with sign-in', () => {
   const clients = [
     ...['sdk_v1', 'smolagents', 'mcp_use', 'langchain'].map((name) => ({
       name,
@@ -100,7 +100,7 @@ describe('clients that know the address of /mcp and nothing else, at a gate with
 
   for (const { name, command, isInstalled } of clients) {
     (isInstalled ? test : test.skip)(
-      name,
+      `the model behind ${name} is told what to do, and executes`,
       async () => {
         const [program = '', ...args] = command;
         const env = { PATH: process.env.PATH, HOME: folder, BASE_URL: baseUrl, PAT: pat };
@@ -127,11 +127,11 @@ describe('the examples of docs/frameworks.md', () => {
     'AI SDK': { program: process.execPath, isInstalled: installed.npm },
   };
 
-  test('are all run here', () => {
+  test('the examples of docs/frameworks.md are all run here', () => {
     expect(blocks.map(({ framework }) => framework)).toEqual(Object.keys(runs));
   });
 
-  test('need the policy to be accepted once', async () => {
+  test('the examples of docs/frameworks.md need the policy to be accepted once', async () => {
     const [, commands = ''] = /^```sh\n(.*?)^```/ms.exec(readFileSync('docs/frameworks.md', 'utf8')) ?? [];
     writeFileSync(join(folder, 'accept.sh'), commands);
     const { stderr } = await runProgram('bash', 'accept.sh');
@@ -141,7 +141,7 @@ describe('the examples of docs/frameworks.md', () => {
   for (const { framework, language, code } of blocks) {
     const { program = '', isInstalled = false } = runs[framework] ?? {};
     (isInstalled ? test : test.skip)(
-      framework,
+      `the example for ${framework} finds and executes an intent`,
       async () => {
         const file = `example.${language === 'python' ? 'py' : 'ts'}`;
         writeFileSync(join(folder, file), code);

@@ -210,7 +210,7 @@ test.each(sizes)(
       (path, bytes) => (path.includes('/tile/0/000') ? Buffer.concat([Buffer.of((bytes[0] ?? 0) ^ 1), bytes.subarray(1)]) : bytes),
     ],
   ])(
-    'notices that %s',
+    "Tessera's fsck notices that %s",
     async (_, alter) => {
       const { url, stop } = await serveLog(alter);
       expect(await isAccepted(url, 15_000)).toBe(false);

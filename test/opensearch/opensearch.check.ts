@@ -91,13 +91,13 @@ describe('a search', () => {
     ['an intent that is not there by its uid', { uid: 'Special.example:gone:v1' }],
     ['filters that exclude one another', { uid: 'Special.example:camel:v1', tags: 'money' }],
     ['marks alone', { query: '?!' }],
-  ])('finds what SQLite finds, in its order: %s', async (_, query) => {
+  ])('a search finds what SQLite finds, in its order: %s', async (_, query) => {
     const asked = searchQuery.parse(query);
     expect(await node.engine.search(asked)).toEqual(sqlite.search(asked));
   });
 
   test.each(['weather', 'converting', 'pull requests', '天気', 'LODZ'])(
-    'finds as many intents for the question %p as SQLite',
+    'a search finds as many intents for the question %p as SQLite',
     async (query) => {
       const expected = sqlite.search(searchQuery.parse({ query })).total;
       expect(expected).toBeGreaterThan(0);
@@ -105,7 +105,7 @@ describe('a search', () => {
     },
   );
 
-  test('finds an intent by its very name first, whatever else says the same words', async () => {
+  test('a search finds an intent by its very name first, whatever else says the same words', async () => {
     for (const { name } of corpus.documents) {
       const { hits } = await node.engine.search(searchQuery.parse({ query: `${name.toUpperCase()}!` }));
       expect(hits[0]?.intent.intent_name).toBe(name);
@@ -113,7 +113,7 @@ describe('a search', () => {
     expect((await find({ query: 'List-Pull-Requests' })).uids[0]).toBe('Special.example:camel:v1');
   });
 
-  test('explains hits', async () => {
+  test('a search explains hits', async () => {
     const { hits } = await node.engine.search(searchQuery.parse({ query: 'who lists pull requests', explain: 'true' }));
     expect(hits[0]).toMatchObject({
       intent: { intent_uid: 'Special.example:camel:v1' },
@@ -121,7 +121,7 @@ describe('a search', () => {
     });
   });
 
-  test('answers the longest request that is not refused', async () => {
+  test('a search answers the longest request that is not refused', async () => {
     const words = (count: number, prefix: string) => Array.from({ length: count }, (_, at) => `${prefix}${at}`).join(' ');
     const tags = words(maxTags, 't').replaceAll(' ', ',');
     const filters = { service_name: words(250, 's'), intent_name: words(250, 'i'), description: words(250, 'd'), tags };
@@ -129,7 +129,7 @@ describe('a search', () => {
   });
 
   // It ranks by words alone: vectors and names are SQLite's.
-  test('answers questions as well as words alone allow', async () => {
+  test('a search answers questions as well as words alone allow', async () => {
     const quality = async (rank: Parameters<typeof judge>[1]) => judge(corpus.queries, rank)['nDCG@10'];
     const ofSqlite = await quality(shipped(corpus.documents));
     const ofOpenSearch = await quality(await askEngine(node.engine.search, corpus));
@@ -162,7 +162,7 @@ describe('a fill', () => {
     return { source: { ...source, readAll }, now: () => nowMs, read };
   }
 
-  test('goes on in the next run where the time of one was up, and reads each page once', async () => {
+  test('a fill goes on in the next run where the time of one was up, and reads each page once', async () => {
     const { source, now, read } = slowRegistry();
     const feed = openFeed({ source, now, engine: node.engine, state: stateInMemory() });
     expect(await feed()).toMatchObject({ fill: { intents: 600 } });
@@ -172,7 +172,7 @@ describe('a fill', () => {
     expect(read).toEqual(['1', '2', '3', '4', '5']);
   });
 
-  test('goes on after a failure from where it had come to', async () => {
+  test('a fill goes on after a failure from where it had come to', async () => {
     const { source, now, read } = slowRegistry();
     let writes = 0;
     const write: FeedParts['engine']['write'] = async (...given) => {
@@ -187,7 +187,7 @@ describe('a fill', () => {
     expect(read).toEqual(['1', '2', '3', '4', '5', '4', '5']);
   });
 
-  test('begins again if the index is lost', async () => {
+  test('a fill begins again if the index is lost', async () => {
     const { source, now } = slowRegistry();
     const feed = openFeed({ source, now, engine: node.engine, state: stateInMemory() });
     while ((await feed())?.fill);
@@ -227,7 +227,7 @@ describe('the feed', () => {
     return service_id;
   }
 
-  test('follows what changes during the fill', async () => {
+  test('the feed follows what changes during the fill', async () => {
     const service = await register('First', 'one', 'two');
     const readAll: FeedParts['source']['readAll'] = async function* (cursor) {
       const read = await Array.fromAsync(parts.source.readAll(cursor));
@@ -258,7 +258,7 @@ describe('the feed', () => {
   test.each<[string, () => Promise<unknown>, string[]]>([
     ['a newer one', () => intents.replace(uidOf('one'), intentOf(uidOf('one'), { intent_name: 'Newer' }), () => true), [uidOf('one')]],
     ['a deletion', () => intents.remove(uidOf('one'), () => true), []],
-  ])('never replaces %s by what was read before, even if a run hangs', async (_, change, found) => {
+  ])('the feed never replaces %s by what was read before, even if a run hangs', async (_, change, found) => {
     await register('First', 'one');
     await openFeed(parts)();
     await intents.replace(uidOf('one'), intentOf(uidOf('one'), { intent_name: 'Older' }), () => true);

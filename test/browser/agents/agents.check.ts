@@ -48,7 +48,7 @@ given('agents in the console of a gate that requires approval', () => {
 
   const unknown = 'The gate has no record of this agent.';
 
-  test('approves one of two keys that are waiting under the same id', async () => {
+  test('the console approves one of two keys that are waiting under the same id', async () => {
     const [first, second] = [await makeKey(), await makeKey()];
     for (const key of [first, second]) expect(await key.ask('in demand')).toEqual([403, waits]);
     await go('#/agents?state=pending');
@@ -64,7 +64,7 @@ given('agents in the console of a gate that requires approval', () => {
     await expectAccessible(page);
   });
 
-  test('blocks one of two keys that are waiting under the same id', async () => {
+  test('the console blocks one of two keys that are waiting under the same id', async () => {
     const [first, second] = [await makeKey(), await makeKey()];
     for (const key of [first, second]) expect(await key.ask('contested')).toEqual([403, waits]);
     await go('#/agents?state=pending');
@@ -75,7 +75,7 @@ given('agents in the console of a gate that requires approval', () => {
     expect(await first.ask(`another ${randomUUID()}`)).toEqual([403, 'agent_blocked']);
   });
 
-  test('blocks an id and a key that the gate has not seen, and forgets them when the block is lifted', async () => {
+  test('the console blocks an id and a key that the gate has not seen, and forgets them when the block is lifted', async () => {
     const key = await makeKey();
     const other = await makeKey();
     const named = {
@@ -100,7 +100,7 @@ given('agents in the console of a gate that requires approval', () => {
     }
   });
 
-  test('approves an id and key before their first request', async () => {
+  test('the console approves an id and key before their first request', async () => {
     const key = await makeKey();
     await lookUp('expected', key.thumbprint);
     await page.getByText(unknown).waitFor();
@@ -111,7 +111,7 @@ given('agents in the console of a gate that requires approval', () => {
     await page.getByRole('cell', { name: 'approve agent', exact: true }).waitFor();
   });
 
-  test('shows the number of displaced requests, and removes all requests', async () => {
+  test('the console shows the number of displaced requests, and removes all requests', async () => {
     const key = await makeKey();
     expect(await key.ask('one of many')).toEqual([403, waits]);
     // the gate displaces a request only after a thousand others

@@ -44,7 +44,7 @@ given('a call that waits for approval', () => {
     await page.keyboard.press('Enter');
   };
 
-  test('is shown to admins with all arguments, and approved with the keyboard alone', async () => {
+  test('a call that waits for approval is shown to admins with all arguments, and approved with the keyboard alone', async () => {
     await page.getByText('No calls are waiting for your approval.').waitFor();
     const id = await refund(501, '<b>bold</b>\u202e');
     await open('');
@@ -65,7 +65,7 @@ given('a call that waits for approval', () => {
     expect(await stateOf(id)).toMatchObject({ status: 'done', outcome: { body: { refunded: true } } });
   });
 
-  test('is denied with a reason, which the agent sees', async () => {
+  test('a call that waits for approval is denied with a reason, which the agent sees', async () => {
     const id = await refund(502, 'x');
     await open(`approvals/${id}`);
     await page.getByLabel('Reason').fill('Too much');
@@ -75,7 +75,7 @@ given('a call that waits for approval', () => {
     expect(await stateOf(id)).toMatchObject({ status: 'denied', reason: 'Too much' });
   });
 
-  test('cannot be decided again after another admin has decided', async () => {
+  test('a call that waits for approval cannot be decided again after another admin has decided', async () => {
     const id = await refund(503, 'y');
     await open(`approvals/${id}`);
     await press('Approve');
@@ -88,7 +88,7 @@ given('a call that waits for approval', () => {
     await page.getByText('No call with this id is waiting for your approval').waitFor();
   });
 
-  test('is shown in full: every item of a long list, every column, and every character of a long text', async () => {
+  test('a waiting call is shown in full: every item of a long list, every column, and every character of a long text', async () => {
     const picture = `iVBORw0KGgo${'A'.repeat(200)}END`;
     const items = Array.from({ length: 60 }, (_, at) => ({ [`column ${at}`]: `item ${at}` }));
     const id = await refund(504, `${'x'.repeat(120_000)}END OF NOTE`, { items: [...items, ['nested', null], picture] });
@@ -107,7 +107,7 @@ given('a call that waits for approval', () => {
     await decide('deny');
   });
 
-  test('is denied together with every other call of its agent', async () => {
+  test('a call that waits for approval is denied together with every other call of its agent', async () => {
     const ids = [await refund(505, 'a'), await refund(506, 'b'), await refund(507, 'c')];
     await open(`approvals/${ids[0]}`);
     await page.getByLabel('Reason').fill('Enough');
@@ -120,7 +120,7 @@ given('a call that waits for approval', () => {
   test.each([
     ['approve', '.answer', 'refunded'],
     ['deny', '[role="alert"]', 'Not today'],
-  ])('is followed on the page of the intent until its decision: %s', async (decision, place, text) => {
+  ])('a call that waits for approval is followed on the page of the intent until its decision: %s', async (decision, place, text) => {
     const agent = await browser.context.newPage();
     await agent.goto(`${api.stack.base_url}/console#/intents/${encodeURIComponent(uid)}`);
     await agent.getByLabel('amount').fill('501');

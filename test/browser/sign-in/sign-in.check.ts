@@ -84,7 +84,7 @@ given('the sign-in pages', () => {
     ['dark', true, 1_280],
     ['light', false, 320],
   ] as const)(
-    'can be used with the keyboard alone, and are accessible (%s, scripts: %s, %d pixels wide)',
+    'the sign-in pages can be used with the keyboard alone, and are accessible (%s, scripts: %s, %d pixels wide)',
     async (colorScheme, javaScriptEnabled, width) => {
       const page = await open(javaScriptEnabled ? browser : withoutScripts, colorScheme, width);
       await signIn(page);
@@ -107,7 +107,7 @@ given('the sign-in pages', () => {
     },
   );
 
-  test.each(['light', 'dark'] as const)('lead to an accessible page of the user pool (%s)', async (colorScheme) => {
+  test.each(['light', 'dark'] as const)('the sign-in pages lead to an accessible page of the user pool (%s)', async (colorScheme) => {
     const page = await open(browser, colorScheme);
     await page.goto(address());
     expect(await findFaults(page)).toEqual([]);
@@ -119,7 +119,7 @@ given('the sign-in pages', () => {
     expect(await findFaults(page)).toEqual([]);
   });
 
-  test('work at each address of the gate', async () => {
+  test('the sign-in pages work at each address of the gate', async () => {
     const page = await open();
     const [other = ''] = api.stack.other_urls ?? [];
     expect(other).toBe(base.replace('127.0.0.1', 'localhost'));
@@ -132,7 +132,7 @@ given('the sign-in pages', () => {
     expect(new URL(page.url()).searchParams.get('iss')).toBe(`${other}/oauth`);
   });
 
-  test('explain a request that is refused, accessibly', async () => {
+  test('the sign-in pages explain a request that is refused, accessibly', async () => {
     const page = await open();
     await signIn(page);
     await page.goto(address({ redirect_uri: 'https://other.example/callback' }));
@@ -140,7 +140,7 @@ given('the sign-in pages', () => {
     expect(await findFaults(page)).toEqual([]);
   });
 
-  test('are not shown in frames, even to somebody who is signed in', async () => {
+  test('the sign-in pages are not shown in frames, even to somebody who is signed in', async () => {
     const page = await open();
     await signIn(page);
     await page.goto(`http://127.0.0.1:${hostPort}/?${new URLSearchParams({ frame: address() })}`);

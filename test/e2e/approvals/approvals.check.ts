@@ -128,13 +128,13 @@ test('a block of the agent frees its places, and its calls stay void once it is 
   await decide('deny');
 });
 
-describe('the client in TypeScript', () => {
+describe('the TypeScript client', () => {
   let client: IntentGate;
   beforeAll(async () => {
     client = await connect(api.stack.base_url, { agentId: 'typescript', onPolicy: () => true, dpop: true });
   });
 
-  test('waits for the decision if it is told to, and says what it waits for', async () => {
+  test('the TypeScript client waits for the decision if it is told to, and says what it waits for', async () => {
     const states: string[] = [];
     const answered = client.execute(uid, { amount: 900 }, { wait: ({ status }) => states.push(status) });
     await decide('approve');
@@ -150,7 +150,7 @@ describe('the client in TypeScript', () => {
     expect(await denied).toBeInstanceOf(Refusal);
   });
 
-  test('otherwise says how to read what becomes of the call', async () => {
+  test('the TypeScript client that does not wait says how to read what becomes of the call', async () => {
     const error = await client.execute(uid, { amount: 902 }, { idempotencyKey: 'mine' }).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(Deferred);
     const { state, idempotencyKey } = error as Deferred;
@@ -164,14 +164,14 @@ describe('the client in TypeScript', () => {
     expect(await client.execute(uid, { amount: 1 }, { respondAsync: true, wait: true })).toEqual({ refunded: true });
   });
 
-  test('does not make a call again that ended in a temporary refusal', async () => {
+  test('the TypeScript client does not make a call again that ended in a temporary refusal', async () => {
     const seen = upstream.seen.length;
     const failed = client.execute(uid, { amount: busyAmount }, { respondAsync: true, wait: true });
     await expect(failed).rejects.toMatchObject({ name: 'Refusal', details: { upstream_status: 429 } });
     expect(upstream.seen.length).toBe(seen + 1);
   });
 
-  test('stops waiting when its signal is aborted', async () => {
+  test('the TypeScript client stops waiting when its signal is aborted', async () => {
     const controller = new AbortController();
     const wait = () => controller.abort(new Error('enough'));
     await expect(client.execute(uid, { amount: 903 }, { wait, signal: controller.signal })).rejects.toThrow('enough');

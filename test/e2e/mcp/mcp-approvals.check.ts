@@ -64,7 +64,7 @@ describe.each(revisions)('a client of revision %s', (revision) => {
   test.each([
     ['approve', 'completed', [{ amount: 600 }]],
     ['deny', revision === '2025-11-25' ? 'failed' : 'completed', []],
-  ] as const)('with tasks waits in one, which ends when an admin decides: %s', async (decision, status, calls) => {
+  ] as const)('a client with tasks waits in one, which ends when an admin decides: %s', async (decision, status, calls) => {
     const client = await connect(revision);
     const session = openTasks(client, revision);
     const states: string[] = [];
@@ -88,7 +88,7 @@ describe.each(revisions)('a client of revision %s', (revision) => {
     await session.close();
   });
 
-  test('that opens pages is sent to the one of the call, and gets the answer when it asks again', async () => {
+  test('a client that opens pages is sent to the one of the call, and gets the answer when it asks again', async () => {
     const client = await connect(revision, { elicitation: { url: {} } });
     const pages: string[] = [];
     client.setRequestHandler('elicitation/create', async ({ params }) => {
@@ -110,7 +110,7 @@ describe.each(revisions)('a client of revision %s', (revision) => {
   test.each([
     ['approve', { isError: false, structuredContent: { refunded: true } }, [{ amount: 800 }]],
     ['deny', { isError: true, structuredContent: { error: { details: { reason: 'denied' } } } }, []],
-  ] as const)('that has neither is told in words how to ask again, after %s', async (decision, expected, calls) => {
+  ] as const)('a client without tasks and pages is told in words how to ask again, after %s', async (decision, expected, calls) => {
     const client = await connect(revision);
     const waiting = await client.callTool(refund(800));
     const { idempotency_key, next, ...state } = waiting.structuredContent as Record<string, string>;
@@ -125,7 +125,7 @@ describe.each(revisions)('a client of revision %s', (revision) => {
     expect(seen()).toEqual(calls);
   });
 
-  test('does not wait if it prefers so, whoever has the PAT', async () => {
+  test('a client does not wait if it prefers so, whoever has the PAT', async () => {
     const client = await connect(revision, { elicitation: { url: {} } }, {});
     const first = await client.callTool(refund(5, { pat, respond_async: true }));
     expect([first.structuredContent, textOf(first)]).toEqual([

@@ -51,7 +51,7 @@ test('the PAT is asked for under the request id of the call, so that the access 
 });
 
 describe.each(revisions)('a client of revision %s', (revision) => {
-  test('finds the four tools, with schemas and honest annotations', async () => {
+  test('a client finds the four tools, with schemas and honest annotations', async () => {
     const client = await connect(revision);
     expect(client.getServerVersion()).toEqual({ name: 'intent-gate', title: 'Intent Gate', version });
     expect(client.getInstructions()).toContain('accept_policy');
@@ -76,7 +76,7 @@ describe.each(revisions)('a client of revision %s', (revision) => {
     await client.close();
   });
 
-  test('finds, reads, is told to accept the policy, accepts it and executes', async () => {
+  test('a client finds, reads, is told to accept the policy, accepts it and executes', async () => {
     const client = await connect(revision);
     const found = await callTool(client, 'search_intents', { query: 'which country has this code', page_size: 3 });
     expect(briefPage.parse(found.data).intents.map(({ intent_uid }) => intent_uid)).toContain(country.intent_uid);
@@ -101,7 +101,7 @@ describe.each(revisions)('a client of revision %s', (revision) => {
   });
 
   test.each(['Bearer not.a.pat', 'Basic bm9ib2R5OnNlY3JldA=='])(
-    'finds and reads although its connection sends %s, and is told what to do instead',
+    'a client finds and reads although its connection sends %s, and is told what to do instead',
     async (Authorization) => {
       const client = await connect(revision, { Authorization });
       expect((await client.listTools()).tools).toHaveLength(4);
@@ -117,7 +117,7 @@ describe.each(revisions)('a client of revision %s', (revision) => {
   );
 });
 
-describe('a refusal says the next call', () => {
+describe('next calls', () => {
   type Arguments = Record<string, unknown>;
   const executing = (given: Arguments) => async (): Promise<Arguments> => ({ ...country, ...given, pat: await api.obtainPat() });
   const meant = 'Did you mean world.example:get-country:v1';
@@ -164,7 +164,7 @@ describe('a refusal says the next call', () => {
     ],
   ];
 
-  test.each(refusals)('%s', async (_, tool, makeArguments, code, next) => {
+  test.each(refusals)('a refusal says the next call: %s', async (_, tool, makeArguments, code, next) => {
     const client = await connect('2025-11-25');
     const refused = await callTool(client, tool, await makeArguments());
     expect(refused).toMatchObject({ isError: true, data: { error: { code, details: { request_id: expect.any(String) } } } });
@@ -224,7 +224,7 @@ async function post(body: unknown, headers: Record<string, string> = {}) {
   return { status: response.status, body: text === '' ? undefined : JSON.parse(text) };
 }
 
-describe('mistakes in the protocol are JSON-RPC errors', () => {
+describe('mistakes in the protocol', () => {
   const unsupported = { supported: ['2026-07-28', '2025-11-25', '2025-06-18'] };
   const versions = 'This server supports the MCP revisions 2026-07-28, 2025-11-25, 2025-06-18. Use one of them.';
   const envelope =
@@ -290,13 +290,13 @@ describe('mistakes in the protocol are JSON-RPC errors', () => {
     ],
   ];
 
-  test.each(mistakes)('%s', async (_, body, headers, status, error) => {
+  test.each(mistakes)('a mistake in the protocol is a JSON-RPC error: %s', async (_, body, headers, status, error) => {
     const answer = await post(body, headers);
     const id = (body as { id?: number | null }).id ?? undefined;
     expect({ status: answer.status, ...answer.body }).toEqual({ status, error, id, jsonrpc: '2.0' });
   });
 
-  test.each(['9007199254740993', '-1', '"p"', '""'])('the id %s comes back as it was sent, and null are no params', async (id) => {
+  test.each(['9007199254740993', '-1', '"p"', '""'])('the id %s comes back as it was sent, and null counts as no params', async (id) => {
     const sent = await fetch(url, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json' },
@@ -305,7 +305,7 @@ describe('mistakes in the protocol are JSON-RPC errors', () => {
     expect(await sent.text()).toBe(`{"jsonrpc":"2.0","id":${id},"result":{}}`);
   });
 
-  test.each(['', '{', '{"a":1,"a":2}', 'null\u0000'])('%j is not JSON', async (body) => {
+  test.each(['', '{', '{"a":1,"a":2}', 'null\u0000'])('a body that is not JSON is refused: %j', async (body) => {
     expect(await post(body)).toEqual({
       status: 400,
       body: { jsonrpc: '2.0', error: { code: -32700, message: expect.any(String), data: { issues: [expect.any(Object)] } } },

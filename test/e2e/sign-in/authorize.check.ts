@@ -107,7 +107,7 @@ function expectRefused(page: Page, problem: RegExp, status = 400): void {
 }
 
 describe('the page with the policy', () => {
-  test('says who asks, what for and for how long', () => {
+  test('the page with the policy says who asks, what for and for how long', () => {
     expect(consent.status).toBe(200);
     checkPage(consent);
     const words = consent.text.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ');
@@ -125,12 +125,12 @@ describe('the page with the policy', () => {
     }
   });
 
-  test('says that a program on this computer gets the answer', async () => {
+  test('the page with the policy says that a program on this computer gets the answer', async () => {
     const { text } = await open(browser, { redirect_uri: 'http://127.0.0.1:5123/callback' });
     expect(text).toContain('a program on this computer (127.0.0.1:5123)');
   });
 
-  test('shows what a client calls itself as a text, and refuses names that hide something', async () => {
+  test('the page with the policy shows what a client calls itself as a text, and refuses names that hide something', async () => {
     const named = (client_name: string) => open(browser, { client_id: clientHost.publish([redirectUri], { client_name }) });
     const page = await named('<b onclick=x>"Acme"</b>');
     expect(page.text).toContain('Let &lt;b onclick=x&gt;&quot;Acme&quot;&lt;/b&gt; act for you?');
@@ -138,7 +138,7 @@ describe('the page with the policy', () => {
     expectRefused(await named('x'.repeat(101)), /If given, client_name must/);
   });
 
-  test('leads back with a code if the person accepts, and without if not', async () => {
+  test('the page with the policy leads back with a code if the person accepts, and without if not', async () => {
     const accepted = await decide(browser, stack, await open(browser));
     checkPage(accepted);
     expect(accepted.next).toMatch(/^https:\/\/host\.example\/callback\?code=/);
@@ -172,11 +172,11 @@ describe('clients', () => {
     ['a document with another client_id', clientHost.publish([redirectUri], { client_id: clientId }), /must be the URL of that document/],
     ['a document without redirect URIs', clientHost.publish([]), /must have client_id and redirect_uris/],
     ['a client of another flow', clientHost.publish([redirectUri], { grant_types: ['client_credentials'] }), /authorization_code/],
-  ])('%s', async (_, client_id, problem) => {
+  ])('a client_id is refused: %s', async (_, client_id, problem) => {
     expectRefused(await open(browser, { client_id }), problem);
   });
 
-  test('a document is read once in five minutes', async () => {
+  test('the document of a client is read once in five minutes', async () => {
     const client_id = clientHost.publish([redirectUri]);
     const path = new URL(client_id).pathname;
     for (let times = 0; times < 3; times++) expect((await open(browser, { client_id })).status).toBe(200);
@@ -194,7 +194,7 @@ test('a description that is never answered is given up', async () => {
   }
 });
 
-describe('redirect URIs are compared character by character', () => {
+describe('redirect URIs', () => {
   test.each([
     'https://host.example/callback/',
     'https://host.example/callback?x=1',
@@ -220,16 +220,16 @@ describe('redirect URIs are compared character by character', () => {
     'http://127.0.0.1:99999/callback',
     'javascript:alert(1)',
     '//host.example/callback',
-  ])('%s is refused', async (redirect_uri) => {
+  ])('the redirect URI %s is refused, because it is compared character by character', async (redirect_uri) => {
     expectRefused(await open(browser, { redirect_uri }), /^The redirect_uri must be one of those/);
   });
 
-  test('and not even an error is sent to another', async () => {
+  test('not even an error is sent to another redirect URI', async () => {
     const changes = { redirect_uri: 'https://host.example.evil.example/callback', response_type: 'token', prompt: 'none' };
     expectRefused(await open(browser, changes), /^The redirect_uri must be/);
   });
 
-  test.each([redirectUri, 'http://127.0.0.1:5123/callback', 'http://localhost:7777/callback'])('%s is taken', async (redirect_uri) => {
+  test.each([redirectUri, 'http://127.0.0.1:5123/callback', 'http://localhost:7777/callback'])('%s is accepted', async (redirect_uri) => {
     expect((await open(browser, { redirect_uri })).text).toContain('Let Test host act for you?');
   });
 
@@ -250,7 +250,7 @@ describe('redirect URIs are compared character by character', () => {
     }
   });
 
-  test('that a client has registered but nobody may use are left out', async () => {
+  test('redirect URIs that a client has registered but nobody may use are left out', async () => {
     const unusable = ['javascript:alert(1)', 'http://host.example/callback', 'https://user@host.example/callback', 'host:callback'];
     const client_id = clientHost.publish([redirectUri, ...unusable]);
     expect((await open(browser, { client_id })).status).toBe(200);
@@ -283,7 +283,7 @@ test('the root of the gate may be named as a resource with the slash that client
   expect(await obtainPat({ resource: `${base}/` })).toMatch(/^ey/);
 });
 
-describe('what is wrong with the rest is told to the client', () => {
+describe('other invalid requests', () => {
   test.each<[string, Record<string, string | null>, string]>([
     ['an implicit grant', { response_type: 'token' }, 'unsupported_response_type'],
     ['no response type', { response_type: null }, 'unsupported_response_type'],
@@ -295,24 +295,24 @@ describe('what is wrong with the rest is told to the client', () => {
     ['the resource of another gate', { resource: 'https://other.example/mcp' }, 'invalid_target'],
     ['a resource with a slash more', { resource: `${base}/mcp/` }, 'invalid_target'],
     ['another prompt', { prompt: 'login' }, 'invalid_request'],
-  ])('%s', async (_, changes, error) => {
+  ])('the client is told what is wrong with its request: %s', async (_, changes, error) => {
     const page = await open(browser, changes);
     expect([page.status, page.next?.startsWith(`${redirectUri}?`)]).toEqual([302, true]);
     expect(answerOf(page)).toEqual({ error, error_description: expect.any(String), state: 'state-of-the-host', iss: `${base}/oauth` });
   });
 
-  test('or to the person, while it is not known who the client is', async () => {
+  test('the person is told what is wrong while it is not known who the client is', async () => {
     expectRefused(await openBrowser().request(addressOf({ code_challenge: null })), /code_challenge/);
     expectRefused(await openBrowser().request(addressOf({ client_id: 'some-client' })), /^The client_id must be/);
   });
 
-  test.each(['client_id', 'redirect_uri', 'state', 'resource'])('a second %s is told to the person', async (name) => {
+  test.each(['client_id', 'redirect_uri', 'state', 'resource'])('the person is told about a second %s', async (name) => {
     expectRefused(await browser.request(`${addressOf()}&${name}=x`), new RegExp(`^${name} must be given once`));
   });
 });
 
 describe('who has not signed in', () => {
-  test('causes no write, and no call of an address', async () => {
+  test('a person who has not signed in causes no write, and no call of an address', async () => {
     await openBrowser().request(addressOf());
     database.operations.length = 0;
     const seen = clientHost.seen.length;
@@ -322,7 +322,7 @@ describe('who has not signed in', () => {
     expect({ operations: database.operations, calls: clientHost.seen.length - seen }).toEqual({ operations: [], calls: 0 });
   });
 
-  test('is led to the user pool with a state and a challenge of the gate\u2019s own', async () => {
+  test('a person who has not signed in is led to the user pool with a state and a challenge of the gate\u2019s own', async () => {
     const stranger = openBrowser();
     const { status, next = '' } = await stranger.request(addressOf());
     const { origin, pathname, searchParams } = new URL(next);
@@ -340,7 +340,7 @@ describe('who has not signed in', () => {
     expect(searchParams.get('code_challenge')).not.toBe(challenge);
   });
 
-  test('is refused if the sign-in was begun in another browser, or is used again', async () => {
+  test('a person who has not signed in is refused if the sign-in was begun in another browser, or is used again', async () => {
     const attacker = openBrowser();
     const begun = await attacker.request(addressOf());
     const form = readForm(await attacker.request(begun.next ?? ''));
@@ -356,14 +356,14 @@ describe('who has not signed in', () => {
     expectRefused(await attacker.request(back), /started in another browser/);
   });
 
-  test('is refused if the user pool does not know the code', async () => {
+  test('a person who has not signed in is refused if the user pool does not know the code', async () => {
     const stranger = openBrowser();
     const state = new URL((await stranger.request(addressOf())).next ?? '').searchParams.get('state');
     expectRefused(await stranger.request(`${base}/oauth/signed-in?code=made-up&state=${state}`), /did not confirm your sign-in/);
     expectRefused(await stranger.request(`${base}/oauth/signed-in?error=access_denied&state=${state}`), /did not sign you in/);
   });
 
-  test('cannot have a program renewed in silence', async () => {
+  test('a person who has not signed in cannot have a program renewed in silence', async () => {
     expectRefused(await openBrowser().request(addressOf({ prompt: 'none' })), /has to sign in/);
     const page = await openBrowser().request(
       addressOf({ client_id: 'intent-gate-public', redirect_uri: 'http://127.0.0.1:5123/callback', prompt: 'none' }),
@@ -373,7 +373,7 @@ describe('who has not signed in', () => {
 });
 
 describe('prompt=none', () => {
-  test('renews while the policy is the one that was accepted', async () => {
+  test('prompt=none renews while the policy is the one that was accepted', async () => {
     const client_id = clientHost.publish([redirectUri]);
     expect(answerOf(await open(browser, { client_id, prompt: 'none' }))).toMatchObject({ error: 'consent_required', iss: `${base}/oauth` });
     await decide(browser, stack, await open(browser, { client_id }));
@@ -382,7 +382,7 @@ describe('prompt=none', () => {
     expect((await exchange(answerOf(silent).code ?? '', { client_id })).status).toBe(200);
   });
 
-  test('leads only to the address that the person was shown', async () => {
+  test('prompt=none leads only to the address that the person was shown', async () => {
     const other = 'https://host.example/other';
     const client_id = clientHost.publish([redirectUri, other]);
     await decide(browser, stack, await open(browser, { client_id }));
@@ -392,7 +392,7 @@ describe('prompt=none', () => {
     expect(answerOf(page)).toMatchObject({ error: 'consent_required' });
   });
 
-  test('is not for programs on the machine of the person, which others may stand in for', async () => {
+  test('prompt=none is not for programs on the machine of the person, which others may stand in for', async () => {
     const redirect_uri = 'http://127.0.0.1:5123/callback';
     await decide(browser, stack, await open(browser, { redirect_uri }));
     expect(answerOf(await open(browser, { redirect_uri, prompt: 'none' }))).toMatchObject({ error: 'consent_required' });
@@ -409,7 +409,7 @@ describe('the form', () => {
   };
   const forged = /^This form did not come from a page that you were shown/;
 
-  test('does not count without the session, or in the session of somebody else', async () => {
+  test('the form with the policy does not count without the session, or in the session of somebody else', async () => {
     const form = await formWith({});
     expectRefused(await accept(openBrowser(), form), forged, 403);
     const other = openBrowser();
@@ -419,13 +419,13 @@ describe('the form', () => {
   });
 
   test.each(['client_id', 'redirect_uri', 'code_challenge', 'resource', 'state', 'policy', 'form_token', 'response_type', 'prompt'])(
-    'does not count with another %s',
+    'the form with the policy does not count with another %s',
     async (name) => {
       expectRefused(await accept(browser, await formWith({ [name]: 'consent' })), forged, 403);
     },
   );
 
-  test('does not count as JSON, or without a decision', async () => {
+  test('the form with the policy does not count as JSON, or without a decision', async () => {
     const response = await fetch(`${base}/oauth/accept`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' });
     expect(response.status).toBe(400);
     expectRefused(await accept(browser, await formWith({ decision: 'perhaps' })), /decision must be one of/);
@@ -577,7 +577,7 @@ describe('state', () => {
     ['JSON with spaces', JSON.stringify({ user: 'ä', path: '/a b', list: [1, 2] }, null, 2).replaceAll('\n', '')],
     ['a letter that needs two code units', '\u{1f512}\u{1f512}'],
   ];
-  test.each(cases)('of %s comes back to the letter', async (_, state) => {
+  test.each(cases)('a state of %s comes back to the letter', async (_, state) => {
     const stranger = openBrowser();
     expect(answerOf(await decide(stranger, stack, await open(stranger, { state }))).state).toBe(state);
     // while signed in, and in a browser that began an attempt which it did not finish
@@ -588,7 +588,7 @@ describe('state', () => {
     expect(answerOf(await decide(again, stack, await open(again, { state }))).state).toBe(state);
   });
 
-  test('of more than 4,096 characters is refused', async () => {
+  test('a state of more than 4,096 characters is refused', async () => {
     expectRefused(await browser.request(addressOf({ state: 'X'.repeat(4_097) })), /^state must have at most 4096 characters/);
   });
 });

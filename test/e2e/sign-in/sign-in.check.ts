@@ -77,7 +77,7 @@ describe.each<[string, StackDescription, () => Parameters<typeof openProvider>[0
   ['the client that is registered here', api.stack, () => registered],
   ['a client that registers itself', api.stack, byRegistration],
 ])('the official client, as %s', (_, stack, who) => {
-  test('signs in when it connects, searches and executes', async () => {
+  test('the official client signs in when it connects, searches and executes', async () => {
     const { provider, tokens, addressToOpen } = openProvider(who());
     const first = await connect(stack, provider);
     expect(first.error).toBeInstanceOf(UnauthorizedError);
@@ -147,7 +147,7 @@ describe('/mcp/sign-in, through the gateway', () => {
     ['an execution', 'POST', toolCall('execute_intent', country)],
     ['GET', 'GET', undefined],
     ['DELETE', 'DELETE', undefined],
-  ])('answers %s without a token with the 401 of the gateway, whose body has no id', async (_, method, body) => {
+  ])('/mcp/sign-in answers %s without a token with the 401 of the gateway, whose body has no id', async (_, method, body) => {
     const { status, headers, body: answered } = await api.call(method, path, body === undefined ? {} : { body });
     expect([status, headers.get('www-authenticate')]).toEqual([401, challenge]);
     expect(answered).toMatchObject({ jsonrpc: '2.0', error: { code: -32041, data: { error: { code: 'UNAUTHORIZED' } } } });
@@ -157,13 +157,13 @@ describe('/mcp/sign-in, through the gateway', () => {
   test.each<[string, string, string]>([
     ['that is no PAT', 'not.a.pat', 'invalid_token'],
     ['of an admin, from the user pool', api.stack.admin_token, 'invalid_token'],
-  ])('answers a token %s with the 401 of the function, whose body has the id', async (_, token, error) => {
+  ])('/mcp/sign-in answers a token %s with the 401 of the function, whose body has the id', async (_, token, error) => {
     const answer = await api.call('POST', path, { token, body: initialize });
     expect(answer).toMatchObject({ status: 401, body: { jsonrpc: '2.0', id: 1, error: { code: -32041 } } });
     expect(answer.headers.get('www-authenticate')).toBe(challenge.replace(',', `, error="${error}",`));
   });
 
-  test('serves a PAT of a sign-in or of an agent, until it is revoked', async () => {
+  test('/mcp/sign-in serves a PAT of a sign-in or of an agent, until it is revoked', async () => {
     const pat = await api.obtainPat();
     expect(await api.call('POST', path, { token: pat, body: initialize })).toMatchObject({
       status: 200,
@@ -175,7 +175,7 @@ describe('/mcp/sign-in, through the gateway', () => {
     expect((await api.call('POST', path, { token: pat, body: initialize })).status).toBe(401);
   });
 
-  test('answers a preflight as /mcp does, without asking for a token', async () => {
+  test('/mcp/sign-in answers a preflight as /mcp does, without asking for a token', async () => {
     const headers = { Origin: api.stack.base_url, 'Access-Control-Request-Method': 'POST' };
     const statuses = await Promise.all(
       ['/mcp', path].map(async (at) => (await fetch(api.stack.base_url + at, { method: 'OPTIONS', headers })).status),
@@ -197,7 +197,7 @@ describe('/mcp/sign-in, through the gateway', () => {
     await cors.stop();
   });
 
-  test('leaves /mcp open', async () => {
+  test('/mcp/sign-in leaves /mcp open', async () => {
     for (const body of [initialize, toolCall('search_intents', { query: 'country' }), toolCall('execute_intent', country)])
       expect((await api.call('POST', '/mcp', { body })).status).toBe(200);
   });
