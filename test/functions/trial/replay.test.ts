@@ -5,8 +5,8 @@ import { chargesOf, judge } from '../../../functions/core/policy/judge.ts';
 import { type Charge, isRate } from '../../../functions/core/policy/limits.ts';
 import { parsePolicyTemplate } from '../../../functions/core/policy/template.ts';
 import { newUlid } from '../../../functions/core/runtime/ulid.ts';
-import { openReplay, replay } from '../../../functions/trial/replay.ts';
 import { readTrial } from '../../../functions/trial/read-trial.ts';
+import { openReplay, replay } from '../../../functions/trial/replay.ts';
 import type { RecordedExecution } from '../../../schemas/executions.ts';
 
 const everything = '{base_url}/api/intents';

@@ -1,11 +1,11 @@
 import { expect, test } from '@jest/globals';
 import { type Around, nest } from '../../../../functions/core/execution/around.ts';
-import { loadPolicyTemplate } from '../../../../functions/core/policy/policy.ts';
 import { unavailable } from '../../../../functions/core/runtime/api-error.ts';
 import { openDeferredParts } from '../../../support/deferred.ts';
 import { startExecuting } from '../../../support/executing.ts';
 import { execute, newAgent, obtainPat } from '../../../support/gate.ts';
 import { refusalOf } from '../../../support/invoke.ts';
+import { loadPolicyTemplate } from '../../../support/policy.ts';
 import { intentOf } from '../../../support/records.ts';
 
 const uid = 'test.example:around:v1';
