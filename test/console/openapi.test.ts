@@ -28,7 +28,7 @@ test('all operations are listed, and all bodies have members', () => {
 
 test.each([
   ['execute-intent', 'pat', true],
-  ['list-agents', 'admin', true],
+  ['list-changes', 'admin', true],
   ['get-intent', 'admin', false],
   ['search-intents', undefined, false],
 ])('%s accepts the token %s; required: %s', (id, scheme, isTokenRequired) => {
@@ -54,13 +54,13 @@ test('a recursive schema is listed once', () => {
 const hostile = `it's "quoted" $(id) \`id\` & ? / #`;
 
 test('a request has each value at its location, whatever it contains', () => {
-  const operation = find('get-agent');
-  const values = { 'path agent_id': hostile, 'query key_thumbprint': hostile };
+  const operation = find('list-service-intents');
+  const values = { 'path service_id': hostile, 'query after': hostile };
   const { path, body } = toRequest(operation, values, '');
   const url = new URL(path, 'https://gate.example');
   expect([decodeURIComponent(url.pathname), Object.fromEntries(url.searchParams)]).toEqual([
-    `/api/agents/${hostile}`,
-    { key_thumbprint: hostile },
+    `/api/services/${hostile}/intents`,
+    { after: hostile },
   ]);
   expect(body).toBe(undefined);
 });

@@ -205,9 +205,9 @@ describe('readSettings', () => {
 });
 
 test.each([
-  [['agent'], 'agent is not a setting. docs/reference.md lists all settings.'],
-  [['agents', 'retaindata'], 'retaindata is not a setting. Did you mean retainData? docs/reference.md lists all settings.'],
-  [['agents', 'stages', '@aws-cdk/core:checkSecretUsage', 'aws:cdk:bundling-stacks', 'acknowledged-issue-numbers'], undefined],
+  [['tag'], 'tag is not a setting. docs/reference.md lists all settings.'],
+  [['tags', 'retaindata'], 'retaindata is not a setting. Did you mean retainData? docs/reference.md lists all settings.'],
+  [['tags', 'stages', '@aws-cdk/core:checkSecretUsage', 'aws:cdk:bundling-stacks', 'acknowledged-issue-numbers'], undefined],
 ])('the unknown names in %j are described: %s', (names, expected) => expect(describeUnknown(names)).toBe(expected));
 
 test.each([
