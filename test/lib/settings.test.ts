@@ -16,7 +16,6 @@ describe('parseSettings', () => {
     ['numbers', { patLifeSeconds: '900' }, { patLifeSeconds: 900 }],
     ['flags', { waf: 'true', tracing: 'false' }, { waf: true, tracing: false }],
     ['lists', { egressPorts: '443, 8443', signingKeys: 'b,a' }, { egressPorts: [443, 8443], signingKeys: ['b', 'a'] }],
-    ['a second policy', { tryPolicyFile: 'next.json' }, { policyFile: 'policy.json', tryPolicyFile: 'next.json' }],
     ['objects', { billing: '{"method":"invoice","id":"7"}' }, { billing: { method: 'invoice', id: '7' } }],
   ])('parseSettings reads %s from the texts of a command line', (_, given, expected) => {
     expect(parseSettings(given)).toMatchObject(expected);
@@ -27,9 +26,9 @@ describe('parseSettings', () => {
     expect(parseSettings({ stage: 'dev', retainData: 'false' })).toMatchObject({ retainData: false, requireAdminMfa: false });
   });
 
-  test('parseSettings accepts as many intents as SQLite or OpenSearch has room for', () => {
+  test('parseSettings accepts as many intents as SQLite has room for', () => {
     expect(parseSettings({ expectedIntents: 250_000 }).expectedIntents).toBe(250_000);
-    expect(parseSettings({ expectedIntents: 1_000_000, search: 'opensearch' }).expectedIntents).toBe(1_000_000);
+    expect(mistakes({ expectedIntents: '250001' })).toEqual([expect.stringMatching(/^expectedIntents: must be at most 250000/)]);
   });
 
   test.each(['example.com', 'Example.com.', 'api.example.com'])(
@@ -54,9 +53,7 @@ describe('parseSettings', () => {
     [{ executionMemoryMb: 10_241 }, 'executionMemoryMb: must be a whole number from 256 to 10240'],
     [{ executionMemoryMb: '512 MB' }, 'executionMemoryMb: must be a whole number from 256 to 10240'],
     [{ waf: 'yes' }, 'waf: must be true or false'],
-    [{ tryPolicyFile: '' }, 'tryPolicyFile: must have at least 1 characters'],
-    [{ search: 'opensearch ' }, 'search: must be sqlite or opensearch'],
-    [{ expectedIntents: '250001' }, 'expectedIntents: must be at most 250000, unless search is opensearch'],
+    [{ policyFile: '' }, 'policyFile: must have at least 1 characters'],
     [{ tags: { 'aws:x': 'y' } }, 'tags.aws:x: must have other member names'],
     [{ signingKeys: '' }, 'signingKeys.0: must be lower-case letters, digits and hyphens'],
     [{ signingKeys: 'a,a' }, 'signingKeys: must name at least one key, and none twice'],
