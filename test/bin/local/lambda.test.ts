@@ -65,10 +65,10 @@ describe('openLambdas', () => {
   });
 
   test('a timeout ends the environment, and waiting invocations get another one', async () => {
-    const lambda = open('if (event.hang) for (;;); return threadId', { timeoutMs: 700, maxOfOne: 1 });
+    const lambda = open('if (event.hang) for (;;); return threadId', { timeoutMs: 3_000, maxOfOne: 1 });
     await lambda.invoke({});
     const [hung, waiting] = await Promise.allSettled([lambda.invoke({ hang: true }), lambda.invoke({})]);
-    expect(hung).toMatchObject({ status: 'rejected', reason: new LambdaTimeout('example ran longer than 700 ms') });
+    expect(hung).toMatchObject({ status: 'rejected', reason: new LambdaTimeout('example ran longer than 3000 ms') });
     expect(waiting.status).toBe('fulfilled');
   });
 
