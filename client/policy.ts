@@ -23,13 +23,14 @@ export async function fetchPolicy(http: Http): Promise<ServedPolicy> {
  * The policy in force and the gate's description of it, matched by digest.
  * @param known - the policy, if it has just been read
  */
-export async function fetchPolicyInWords(http: Http, known?: ServedPolicy): Promise<ServedPolicy & { inWords: string[] }> {
+export async function fetchPolicyInWords(http: Http, known?: ServedPolicy): Promise<ServedPolicy & { inWords: string[]; source?: string }> {
   for (let reads = 0; reads < maxReads; reads++) {
     const { policy, digest } = (reads === 0 && known) || (await fetchPolicy(http));
     const words = await fetchWords(http);
     // no description: show the policy itself
     if (words === undefined) return { policy, digest, inWords: JSON.stringify(policy, null, 2).split('\n') };
-    if (words.policy === `${policy.uid}#sha-256=${digest}`) return { policy, digest, inWords: words.sentences };
+    if (words.policy === `${policy.uid}#sha-256=${digest}`)
+      return { policy, digest, inWords: words.sentences, ...(words.source !== undefined && { source: words.source }) };
   }
   throw new IntentGateError(
     'UNEXPECTED_ANSWER',
@@ -37,12 +38,12 @@ export async function fetchPolicyInWords(http: Http, known?: ServedPolicy): Prom
   );
 }
 
-async function fetchWords(http: Http): Promise<{ policy: string; sentences: string[] } | undefined> {
+async function fetchWords(http: Http): Promise<{ policy: string; sentences: string[]; source?: string } | undefined> {
   try {
     const { body } = await http.send('GET', policyPath, { query: { view: 'words' } });
-    const { policy, sentences } = body as Record<string, unknown>;
+    const { policy, sentences, source } = body as Record<string, unknown>;
     const isInWords = typeof policy === 'string' && Array.isArray(sentences) && sentences.every((one) => typeof one === 'string');
-    return isInWords ? { policy, sentences } : undefined;
+    return isInWords ? { policy, sentences, ...(typeof source === 'string' && { source }) } : undefined;
   } catch (error) {
     if (error instanceof Refusal && error.status < 500) return undefined;
     throw error;

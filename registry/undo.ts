@@ -5,6 +5,7 @@ import { savedService } from '../schemas/service.ts';
 import { type Api, readAnswer } from './api.ts';
 import { type Difference, findDifferences } from './differences.ts';
 import { CliFailure } from './failure.ts';
+import { publishPolicy, readVersion } from './policy/publish.ts';
 import { servicePath } from './read.ts';
 
 type Versions = NonNullable<ChangeDetails['versions']>[number];
@@ -26,12 +27,14 @@ export function compareVersions({ entry, versions = [] }: ChangeDetails): Change
 /** Why an entry cannot be undone, as a sentence; undefined if it can. */
 export function findObstacle({ entry, versions = [] }: ChangeDetails): string | undefined {
   const { changes } = entry;
+  const published = publishedIn(entry);
+  if (published) return published.digest_before === undefined ? 'No policy had been published before.' : undefined;
   if (
     !changes.every(
       ({ kind, action }) => recordVersions.shape.kind.safeParse(kind).success && ['create', 'update', 'delete'].includes(action),
     )
   )
-    return 'Changes of credentials, agents and calls cannot be undone here.';
+    return 'Changes of credentials, agents, calls and trials cannot be undone here.';
   if (changes.some(({ kind, action }) => kind === 'service' && action === 'create')) return 'Delete the service to undo its registration.';
   if (changes.some(({ kind, action }) => kind === 'service' && action === 'delete'))
     return 'A deleted service is restored from a copy of the table: see docs/operations.md.';
@@ -54,7 +57,9 @@ export async function undoChange(api: Api, details: ChangeDetails): Promise<void
   const { entry, versions = [] } = details;
   try {
     const [first] = versions;
-    if (first?.kind === 'service') await replaceService(api, first, entry.seq);
+    const published = publishedIn(entry);
+    if (published) await republish(api, published);
+    else if (first?.kind === 'service') await replaceService(api, first, entry.seq);
     else if (first) await changeIntents(api, first.service_id, details);
   } catch (error) {
     throw error instanceof Refusal && meansChanged(error) ? changedSince(entry.seq) : error;
@@ -70,6 +75,15 @@ const changedSince = (seq: number) =>
     'failure',
     `Nothing was undone: a record of entry ${seq} has changed since. Compare it with its later entries, and edit it by hand.`,
   );
+
+/** The publication of the policy in force. */
+const publishedIn = ({ changes }: ChangeDetails['entry']): LoggedChange | undefined =>
+  changes.find(({ kind, id }) => kind === 'policy' && id === 'policy');
+
+async function republish(api: Api, { digest_before, digest_after }: LoggedChange): Promise<void> {
+  const [before, after] = await Promise.all([digest_before, digest_after].map((version) => readVersion(api, version)));
+  if (before && after) await publishPolicy(api, before.policy, after.etag);
+}
 
 async function replaceService(api: Api, { id, before }: Versions, seq: number): Promise<void> {
   // the entity tag of a record is the number of the entry that wrote it

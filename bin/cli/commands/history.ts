@@ -4,7 +4,7 @@ import { CliFailure, usageFailure } from '../../../registry/failure.ts';
 import { openChainCheck } from '../../../registry/log-chain.ts';
 import { readPages } from '../../../registry/read.ts';
 import { type ChangedRecord, compareVersions, findObstacle, readChange, undoChange } from '../../../registry/undo.ts';
-import { changePage, type LogEntry, type LoggedChange, type LogHead } from '../../../schemas/changes.ts';
+import { changedKinds, changePage, type LogEntry, type LoggedChange, type LogHead } from '../../../schemas/changes.ts';
 import { openContext, readDurationMs } from '../context.ts';
 import { printJson, type Terminal } from '../terminal.ts';
 import { showDifferences } from './changes.ts';
@@ -47,7 +47,7 @@ export function addHistory(program: CommandUnknownOpts): void {
     .command('list', { isDefault: true })
     .description('List changes, newest first; with --json, complete entries, one per line')
     .option('--since <when>', 'how far back, such as 30m, 12h, 7d or 4w, or a date; default: everything that is kept')
-    .option('--kind <kind>', 'only changes of this kind: service, intent, agent or execution')
+    .option('--kind <kind>', `only changes of this kind: ${changedKinds.join(', ')}`)
     .option('--id <id>', 'only changes to this service_id, intent_uid or agent_id')
     .option('--actor <actor>', 'only changes by this user name, client id or token subject')
     .option('--limit <count>', 'maximum number of entries; default: 50, or all with --json')
@@ -83,7 +83,7 @@ export function addHistory(program: CommandUnknownOpts): void {
     });
   history
     .command('undo <number>')
-    .description('Undo a change of services or intents, unless they have changed since')
+    .description('Undo a change of services, intents or the policy, unless they have changed since')
     .option('-y, --yes', 'do not ask for confirmation')
     .action(async (number, { yes }, command) => {
       const { api, terminal } = openContext(command);

@@ -12,6 +12,7 @@ import { fillTemplate } from '../../../functions/core/policy/template.ts';
 import { CliFailure, usageFailure } from '../../../registry/failure.ts';
 import { compareForRegistry } from '../../../registry/policy/compare.ts';
 import { type Explanation, explainCall } from '../../../registry/policy/explain.ts';
+import { listVersions, publishPolicy, readVersion } from '../../../registry/policy/publish.ts';
 import type { Issue } from '../../../schemas/errors.ts';
 import { intentUid } from '../../../schemas/intent-uid.ts';
 import { type Policy, placeholder } from '../../../schemas/policy.ts';
@@ -19,6 +20,7 @@ import { isStackAt, readDescription } from '../../local/stack-file.ts';
 import { type CliContext, openContext, readJsonOrText, readPairs } from '../context.ts';
 import { readNames, sayUnknownIntent } from '../names.ts';
 import { checkNames, compile, readInForce, readTemplate, refuseUnknown } from '../policies.ts';
+import { plural } from '../terminal.ts';
 
 export function addPolicy(program: CommandUnknownOpts): void {
   const policy = program.command('policy').description('The usage policy');
@@ -45,6 +47,32 @@ export function addPolicy(program: CommandUnknownOpts): void {
       const unknown = checkNames(context, compile(change.after, change.address).rules, names);
       if (registry === undefined || !names) showChange(context, change, unknown);
       else showForRegistry(context, change, names.intents, unknown);
+    });
+  policy
+    .command('publish [file]')
+    .description('Put a policy into force, after showing what it changes')
+    .option('--digest <version>', 'publish an earlier policy again, by its version as "policy versions" lists it')
+    .option('--dry-run', 'only check the policy, and show what it would change')
+    .option('-y, --yes', 'do not ask for confirmation')
+    .action(async (file, options, command) => publish(openContext(command), file, options));
+  policy
+    .command('versions')
+    .description('List the policies that have been published, newest first')
+    .action(async (_, command) => {
+      const { api, terminal } = openContext(command);
+      const [versions, { etag }] = await Promise.all([Array.fromAsync(listVersions(api)), readVersion(api)]);
+      const inForce = await Promise.all(versions.slice(0, 1).map(async ({ version }) => (await readVersion(api, version)).etag === etag));
+      terminal.json({ versions });
+      terminal.table(
+        versions.map(({ seq, at, actor, version }, at_) => [
+          String(seq),
+          at,
+          actor.user_name ?? actor.client_id ?? actor.subject,
+          version,
+          inForce[at_] ? 'in force' : '',
+        ]),
+      );
+      if (versions.length === 0) terminal.say('None has been published: the policy of the deployment is in force.');
     });
   policy
     .command('explain [intent_uid]')
@@ -75,6 +103,41 @@ export function addPolicy(program: CommandUnknownOpts): void {
     });
 }
 
+interface PublishOptions {
+  digest?: string | undefined;
+  dryRun?: true | undefined;
+  yes?: true | undefined;
+  /** on trial, instead of in force */
+  try?: true | undefined;
+}
+
+async function publish(
+  { api, terminal }: CliContext,
+  file: string | undefined,
+  { digest, dryRun, yes, try: isTrial }: PublishOptions,
+): Promise<void> {
+  if ((file === undefined) === (digest === undefined)) throw usageFailure('Name a policy file, or an earlier version with --digest.');
+  const policy = file === undefined ? (await readVersion(api, digest)).policy : readTemplate(file);
+  if (isTrial) {
+    await api.call('PUT', '/api/policy/try', { body: policy, isAdmin: true });
+    return terminal.result({ on_trial: true }, 'The policy is on trial. See what it would have decided with: npx intent-gate policy trial');
+  }
+  const { etag } = await readVersion(api);
+  const planned = await publishPolicy(api, policy, etag, true);
+  const { changes, warnings, agents } = planned;
+  for (const change of changes) terminal.say(change);
+  for (const { path, problem } of warnings) terminal.remark(`Warning: ${path} ${problem}`);
+  if (dryRun || changes.length === 0)
+    return terminal.result({ ...planned, published: false }, dryRun ? 'Nothing was published.' : 'This policy is in force already.');
+  const consequence = `${plural(agents, 'agent')} must sign again`;
+  await terminal.requireConfirmation(`Publish this policy? ${consequence}.`, yes);
+  const published = await publishPolicy(api, policy, etag);
+  terminal.result(
+    { ...published, published: true },
+    `Published as entry ${published.seq}; ${consequence}. Undo it with: npx intent-gate history undo ${published.seq}`,
+  );
+}
+
 /** The policy in a file, else the one in force. */
 const choosePolicy = async (context: CliContext, file: string | undefined) =>
   file === undefined ? readInForce(context) : { policy: readTemplate(file), address: placeholder };
@@ -90,8 +153,9 @@ async function showRulesOf(context: CliContext, agent: JudgedAgent, file: string
 }
 
 async function showInForce({ api, terminal }: CliContext): Promise<void> {
-  const { policy, inWords } = await fetchPolicyInWords(api.http);
+  const { policy, inWords, source } = await fetchPolicyInWords(api.http);
   for (const sentence of inWords) terminal.say(sentence);
+  if (source === 'file') terminal.remark('It is the policy of the deployment: none has been published.');
   terminal.json(policy);
 }
 
@@ -137,7 +201,7 @@ async function fromInForce(context: CliContext, file: string): Promise<Change> {
     before,
     after: fillTemplate(readTemplate(file), address),
     address,
-    different: `The policy in force differs from ${file}. Deploy to put the file into effect.`,
+    different: `The policy in force differs from ${file}. Put the file into force with: npx intent-gate policy publish ${file}`,
     same: `The policy in force matches ${file}.`,
   };
 }

@@ -1,10 +1,12 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
-import { nameIntents, replay } from '../../../functions/trial/replay.ts';
 import { readTrial } from '../../../functions/trial/read-trial.ts';
+import { nameIntents, replay } from '../../../functions/trial/replay.ts';
+import { readAnswer } from '../../../registry/api.ts';
 import { CliFailure, usageFailure } from '../../../registry/failure.ts';
 import { readExecutions } from '../../../registry/read.ts';
 import { canonicalDigest } from '../../../schemas/canonical.ts';
-import { type PolicyTrial, type RecordedExecution, recordedDays } from '../../../schemas/executions.ts';
+import type { Issue } from '../../../schemas/errors.ts';
+import { namedPolicyTrial, type PolicyTrial, type RecordedExecution, recordedDays } from '../../../schemas/executions.ts';
 import { placeholder } from '../../../schemas/policy.ts';
 import { type CliContext, groupOf, openContext, readDurationMs } from '../context.ts';
 import { readNames } from '../names.ts';
@@ -20,7 +22,27 @@ function readSince(text: string): number {
 }
 
 export function addPolicyTry(program: CommandUnknownOpts): void {
-  groupOf(program, 'policy')
+  const policy = groupOf(program, 'policy');
+  policy?.commands
+    .find((one) => one.name() === 'publish')
+    ?.option('--try', 'put it on trial instead: it judges every execution from now on, without effect');
+  policy
+    ?.command('trial')
+    .description('Show what the policy on trial has decided. Exit code 1 if it would have refused a permitted call')
+    .option('--period <period>', 'hour, day or week; default: day')
+    .option('--end', 'end the trial')
+    .action(async ({ period, end }, command) => {
+      const { api, terminal } = openContext(command);
+      if (end) {
+        await api.call('DELETE', '/api/policy/try', { isAdmin: true });
+        return terminal.result({ on_trial: false }, 'The trial has ended.');
+      }
+      const query = period === undefined ? {} : { period };
+      const report = readAnswer(namedPolicyTrial, await api.call('GET', '/api/policy/try', { isAdmin: true, query }));
+      show({ terminal }, report);
+      refuseRefusals(report, 'The policy on trial');
+    });
+  policy
     ?.command('try <file>')
     .description('Show what a policy would have decided about recent calls. Exit code 1 if it would have refused a permitted call')
     .option('--since <time>', `how far back: 90m, 12h or 7d, at most ${recordedDays}d; default: 7d, or the whole file`)
@@ -51,12 +73,16 @@ export function addPolicyTry(program: CommandUnknownOpts): void {
         log === undefined ? untilMs : lastMs + 1,
       );
       show(context, report);
-      const refused = sum(report.would_refuse);
-      if (refused > 0)
-        throw new CliFailure('failure', `${file} would have refused ${plural(refused, 'call')} that the policy in force permitted.`, {
-          issues: unknown,
-        });
+      refuseRefusals(report, file, unknown);
       refuseUnknown(unknown);
+    });
+}
+
+function refuseRefusals({ would_refuse }: PolicyTrial, what: string, issues: Issue[] = []): void {
+  const refused = sum(would_refuse);
+  if (refused > 0)
+    throw new CliFailure('failure', `${what} would have refused ${plural(refused, 'call')} that the policy in force permitted.`, {
+      issues,
     });
 }
 
@@ -68,7 +94,7 @@ async function readLogged({ terminal }: CliContext, file: string, sinceMs: numbe
 
 const sum = (rows: readonly { calls: number }[]): number => rows.reduce((total, { calls }) => total + calls, 0);
 
-function show({ terminal }: CliContext, report: PolicyTrial): void {
+function show({ terminal }: Pick<CliContext, 'terminal'>, report: PolicyTrial): void {
   const { since, until, calls, would_refuse, would_permit, would_wait, unknown, gaps } = report;
   terminal.say(`${plural(calls, 'call')} from ${since} to ${until}`);
   for (const [title, rows] of [

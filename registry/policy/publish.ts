@@ -1,0 +1,43 @@
+import { changePage, type LogEntry } from '../../schemas/changes.ts';
+import { type Policy, type Publication, policy as policySchema, publication } from '../../schemas/policy.ts';
+import { type Api, readAnswer } from '../api.ts';
+import { readPages } from '../read.ts';
+
+/** A publication in the log of changes. */
+export interface PolicyVersion {
+  seq: number;
+  at: string;
+  actor: LogEntry['actor'];
+  /** names the policy, for {@link readVersion} */
+  version: string;
+}
+
+/** The policies that have been published, newest first, as far back as the log is kept. */
+export async function* listVersions(api: Api): AsyncGenerator<PolicyVersion> {
+  for await (const { entries } of readPages(api, '/api/changes', { kind: 'policy', id: 'policy' }, changePage, true)) {
+    for (const { seq, at, actor, changes } of entries)
+      for (const { digest_after: version } of changes) if (version !== undefined) yield { seq, at, actor, version };
+  }
+}
+
+/** A policy as it is served, and its entity tag. @param version - default: the one in force */
+export async function readVersion(api: Pick<Api, 'call'>, version?: string): Promise<{ policy: Policy; etag: string }> {
+  const answer = await api.call('GET', '/api/policy', version === undefined ? {} : { query: { version } });
+  return { policy: readAnswer(policySchema, answer), etag: answer.headers.get('etag') ?? '' };
+}
+
+/**
+ * Puts a policy into force.
+ * @param etag - of the policy that it replaces
+ * @throws Refusal INVALID_PARAMETER naming every problem, or CONFLICT if another policy is in force
+ */
+export const publishPolicy = async (api: Pick<Api, 'call'>, policy: unknown, etag: string, isDryRun = false): Promise<Publication> =>
+  readAnswer(
+    publication,
+    await api.call('PUT', '/api/policy', {
+      body: policy,
+      headers: { 'If-Match': etag },
+      isAdmin: true,
+      ...(isDryRun && { query: { dry_run: 'true' } }),
+    }),
+  );
