@@ -1,7 +1,8 @@
 import { type PolicyWords, policyQuery } from '../schemas/policy.ts';
 import { revalidated } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
-import { type CurrentPolicy, type FindPolicy, openPolicies, policyFromEnvironment } from './core/policy/policy.ts';
+import type { CurrentPolicy, FindPolicy } from './core/policy/policy.ts';
+import { openPolicies, policyFromEnvironment } from './core/registry/policy-in-force.ts';
 import { ApiError } from './core/runtime/api-error.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 

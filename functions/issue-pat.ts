@@ -8,7 +8,8 @@ import { type IssuerParts, type IssuerSettings, issuerPartsFromEnvironment, open
 import { openPolicyArchive, openPolicyRefusals, type PolicyRefusals } from './core/pat/policy-refusals.ts';
 import { openProofs, type Proofs } from './core/pat/proof.ts';
 import { requireFirstUse, verifySignedPolicy } from './core/pat/signed-policy.ts';
-import { type FindPolicy, policyFromEnvironment } from './core/policy/policy.ts';
+import type { FindPolicy } from './core/policy/policy.ts';
+import { policyFromEnvironment } from './core/registry/policy-in-force.ts';
 import { invalidParameter } from './core/runtime/api-error.ts';
 import { readEnvironment } from './core/runtime/environment.ts';
 import { tableFromEnvironment } from './core/table/table.ts';

@@ -6,7 +6,8 @@ import { type LimitState, openRateLimiter, type RateLimiter } from '../core/limi
 import { toHolder } from '../core/pat/holder.ts';
 import { chargesOf } from '../core/policy/judge.ts';
 import { formatMoney } from '../core/policy/money.ts';
-import { type FindPolicy, policyFromEnvironment } from '../core/policy/policy.ts';
+import type { FindPolicy } from '../core/policy/policy.ts';
+import { policyFromEnvironment } from '../core/registry/policy-in-force.ts';
 import { tableFromEnvironment } from '../core/table/table.ts';
 import { requireAgent } from './agent-endpoint.ts';
 import { type Agents, openAgents } from './agents.ts';

@@ -1,5 +1,6 @@
 import { type Action, serve } from '../core/http/serve.ts';
-import { type FindPolicy, policyFromEnvironment } from '../core/policy/policy.ts';
+import type { FindPolicy } from '../core/policy/policy.ts';
+import { policyFromEnvironment } from '../core/registry/policy-in-force.ts';
 import { tableFromEnvironment } from '../core/table/table.ts';
 import { readPage } from './files.ts';
 import { fillPolicy, scriptedPage, withoutSlash } from './pages.ts';

@@ -3,7 +3,7 @@ import { forwardToFunction } from '../core/http/forward-to-function.ts';
 import type { ApiRequest } from '../core/http/request.ts';
 import { type Action, serve } from '../core/http/serve.ts';
 import { authenticatorFromEnvironment } from '../core/pat/authenticate.ts';
-import { policyFromEnvironment } from '../core/policy/policy.ts';
+import { policyFromEnvironment } from '../core/registry/policy-in-force.ts';
 import { ApiError } from '../core/runtime/api-error.ts';
 import { readEnvironment, splitList } from '../core/runtime/environment.ts';
 import { withNearest } from '../core/search/nearest.ts';

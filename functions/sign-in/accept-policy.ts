@@ -1,6 +1,7 @@
 import { acceptForm } from '../../schemas/sign-in/sign-in.ts';
 import { type Action, serve } from '../core/http/serve.ts';
-import { type FindPolicy, policyFromEnvironment } from '../core/policy/policy.ts';
+import type { FindPolicy } from '../core/policy/policy.ts';
+import { policyFromEnvironment } from '../core/registry/policy-in-force.ts';
 import { tableFromEnvironment } from '../core/table/table.ts';
 import { answerAddress, checkAuthorizationRequest, requireRedirectUri, toQuery } from './authorization-request.ts';
 import { type Clients, clientsFromEnvironment } from './clients.ts';

@@ -2,7 +2,8 @@ import { authorizationParameters } from '../../schemas/sign-in/sign-in.ts';
 import type { ApiRequest } from '../core/http/request.ts';
 import type { ApiResponse } from '../core/http/response.ts';
 import { type Action, serve } from '../core/http/serve.ts';
-import { type FindPolicy, policyFromEnvironment } from '../core/policy/policy.ts';
+import type { FindPolicy } from '../core/policy/policy.ts';
+import { policyFromEnvironment } from '../core/registry/policy-in-force.ts';
 import { readEnvironment } from '../core/runtime/environment.ts';
 import { tableFromEnvironment } from '../core/table/table.ts';
 import {

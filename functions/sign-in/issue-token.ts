@@ -2,7 +2,7 @@ import { tokenForm } from '../../schemas/sign-in/sign-in.ts';
 import { openUsedJtis } from '../core/activity/used-jti.ts';
 import { type Action, serve } from '../core/http/serve.ts';
 import { issuerPartsFromEnvironment } from '../core/pat/issue.ts';
-import { policyFromEnvironment } from '../core/policy/policy.ts';
+import { policyFromEnvironment } from '../core/registry/policy-in-force.ts';
 import { readEnvironment } from '../core/runtime/environment.ts';
 import { tableFromEnvironment } from '../core/table/table.ts';
 import { issueChecksFromEnvironment } from '../features.ts';

@@ -1,8 +1,8 @@
 import { type AdminAction, forFullAdmins, serveAdmin } from '../core/admin/for-admins.ts';
 import { noContent } from '../core/http/response.ts';
-import { readPolicyFile } from '../core/policy/policy.ts';
-import { logged, openPublisher, type Publisher } from '../core/policy/publish.ts';
 import { changeLogFromEnvironment } from '../core/registry/change-log.ts';
+import { readPolicyFile } from '../core/registry/policy-in-force.ts';
+import { logged, openPublisher, type Publisher } from '../core/registry/publish-policy.ts';
 import { tableFromEnvironment } from '../core/table/table.ts';
 import { noTrial } from './refusals.ts';
 import type { TrialPointer } from './trial-verdict.ts';

@@ -1,7 +1,8 @@
 import type { TrialVerdict } from '../../schemas/executions.ts';
 import type { Observe } from '../core/execution/execution.ts';
 import type { Call } from '../core/policy/conditions.ts';
-import { openPolicies, type PolicyPointer } from '../core/policy/policy.ts';
+import type { PolicyPointer } from '../core/policy/policy.ts';
+import { openPolicies } from '../core/registry/policy-in-force.ts';
 import { ApiError } from '../core/runtime/api-error.ts';
 import { describeCause, log } from '../core/runtime/log.ts';
 import type { Table } from '../core/table/table.ts';

@@ -1,9 +1,9 @@
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { openPolicies, openPolicyInForce } from '../../functions/core/policy/policy.ts';
-import { openPublisher } from '../../functions/core/policy/publish.ts';
 import { compilerVersion } from '../../functions/core/policy/published.ts';
 import type { PolicyTemplate } from '../../functions/core/policy/template.ts';
 import { openChangeLog } from '../../functions/core/registry/change-log.ts';
+import { openPolicies, openPolicyInForce } from '../../functions/core/registry/policy-in-force.ts';
+import { openPublisher } from '../../functions/core/registry/publish-policy.ts';
 import { keys } from '../../functions/core/table/keys.ts';
 import type { Table } from '../../functions/core/table/table.ts';
 import { createAction as createGet } from '../../functions/get-policy.ts';

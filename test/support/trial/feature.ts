@@ -1,5 +1,5 @@
 import { operator } from '../../../functions/core/admin/admin.ts';
-import { logged } from '../../../functions/core/policy/publish.ts';
+import { logged } from '../../../functions/core/registry/publish-policy.ts';
 import { changes } from '../admin-case.ts';
 import type { TestedFeature } from '../feature.ts';
 import { loadPolicyTemplate } from '../policy.ts';

@@ -1,18 +1,18 @@
 import { canonicalDigest } from '../../../schemas/canonical.ts';
 import type { LoggedChange } from '../../../schemas/changes.ts';
 import type { Admin } from '../admin/admin.ts';
-import type { ApiRequest } from '../http/request.ts';
 import { pack } from '../json/pack.ts';
-import { type ChangeLog, noChange } from '../registry/change-log.ts';
+import { publishPolicy } from '../policy/compile.ts';
+import type { PolicyPointer } from '../policy/policy.ts';
+import { type PublishedPolicy, writePublished } from '../policy/published.ts';
+import { PolicyError } from '../policy/reading.ts';
+import { parsePolicyTemplate } from '../policy/template.ts';
 import { ApiError, invalidParameter } from '../runtime/api-error.ts';
 import type { Condition } from '../table/expression.ts';
 import { type Key, keys, policyCopies } from '../table/keys.ts';
 import type { Write } from '../table/table.ts';
-import { publishPolicy } from './compile.ts';
-import type { PolicyItem, PolicyPointer } from './policy.ts';
-import { type PublishedPolicy, writePublished } from './published.ts';
-import { PolicyError } from './reading.ts';
-import { parsePolicyTemplate } from './template.ts';
+import { type ChangeLog, noChange } from './change-log.ts';
+import type { PolicyItem } from './policy-in-force.ts';
 
 /** Maximum size of a published policy with its rules, compressed, in bytes: an item holds 400 KB. */
 const maxPackedBytes = 300_000;
@@ -36,7 +36,7 @@ async function toPublication(text: string): Promise<Publication> {
  * Compiles the policy in the body of a request.
  * @throws ApiError INVALID_PARAMETER listing every place that cannot be put into effect
  */
-export async function readPublication(request: Pick<ApiRequest, 'text' | 'baseUrl'>): Promise<Publication> {
+export async function readPublication(request: { text(): string; baseUrl: string }): Promise<Publication> {
   try {
     const publication = await toPublication(
       writePublished(publishPolicy(parsePolicyTemplate(request.text(), request.baseUrl), request.baseUrl)),
