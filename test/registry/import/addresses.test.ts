@@ -25,46 +25,87 @@ describe('addresses of operations', () => {
   const base = 'https://us.example/api/v2';
   const allowedOrigins = ['https://up.example', 'https://docs.example', 'https://eu.example'];
   const documentUrl = 'https://docs.example/specs/tides/openapi.json';
-  test.each<[title: string, root: object, path: object, operation: object, more: Partial<ImportOptions>, url: string]>([
-    ['of the document', at('https://eu.example/v1/'), {}, {}, {}, 'https://eu.example/v1/tides'],
-    ['of the path', at('https://eu.example'), at('https://eu.example/v3'), {}, {}, 'https://eu.example/v3/tides'],
-    [
-      'of the operation before that of its path',
-      at('https://eu.example'),
-      at('/x'),
-      at('https://up.example/y/'),
-      {},
-      'https://up.example/y/tides',
-    ],
-    [
-      'given with --base-url instead of that of the document',
-      at('https://eu.example/v1'),
-      {},
-      {},
-      { baseUrl: `${base}/` },
-      `${base}/tides`,
-    ],
-    ['given with --base-url if the document has none', {}, {}, {}, { baseUrl: base }, `${base}/tides`],
-    ['of the path in spite of --base-url', at('/v1'), at('https://up.example'), {}, { baseUrl: base }, 'https://up.example/tides'],
-    ['of the operation in spite of --base-url', at('/v1'), {}, at('https://up.example/u'), { baseUrl: base }, 'https://up.example/u/tides'],
-    ['at the root of --base-url', at('/api/v2'), {}, at('/'), { baseUrl: base }, 'https://us.example/tides'],
-    ['beside --base-url', at('/api/v2'), at('./v3/'), {}, { baseUrl: base }, 'https://us.example/api/v3/tides'],
-    ['above --base-url', at('/api/v2'), at('../up'), {}, { baseUrl: `${base}/` }, 'https://us.example/api/up/tides'],
-    ['relative to --base-url before the document', {}, at('/x'), {}, { baseUrl: base, documentUrl }, 'https://us.example/x/tides'],
-    ['relative to the document', at('/v1'), {}, at('../v2'), { documentUrl }, 'https://docs.example/specs/v2/tides'],
-    ['with the scheme of the document', at('//eu.example/v1'), {}, {}, { documentUrl }, 'https://eu.example/v1/tides'],
-    ['of the path if the list of the operation is empty', {}, at('https://up.example'), at(), {}, 'https://up.example/tides'],
-    ['of the document if that of the path is empty YAML', at('https://eu.example'), { servers: null }, {}, {}, 'https://eu.example/tides'],
-    [
-      'whose variables have defaults',
-      at({ url: 'https://{r}.example/{v}', variables: { r: { default: 'eu' }, v: { default: 2 } } }),
-      {},
-      {},
-      {},
-      'https://eu.example/2/tides',
-    ],
-    ['that needs no variable', at('https://{r}.example', ' https://eu.example\n'), {}, {}, {}, 'https://eu.example/tides'],
-  ])('an operation is called at the server %s', (_, root, path, operation, more, url) => {
+  test.each<{ what: string; root: object; path?: object; operation?: object; more?: Partial<ImportOptions>; url: string }>([
+    { what: 'of the document', root: at('https://eu.example/v1/'), url: 'https://eu.example/v1/tides' },
+    { what: 'of the path', root: at('https://eu.example'), path: at('https://eu.example/v3'), url: 'https://eu.example/v3/tides' },
+    {
+      what: 'of the operation before that of its path',
+      root: at('https://eu.example'),
+      path: at('/x'),
+      operation: at('https://up.example/y/'),
+      url: 'https://up.example/y/tides',
+    },
+    {
+      what: 'given with --base-url instead of that of the document',
+      root: at('https://eu.example/v1'),
+      more: { baseUrl: `${base}/` },
+      url: `${base}/tides`,
+    },
+    { what: 'given with --base-url if the document has none', root: {}, more: { baseUrl: base }, url: `${base}/tides` },
+    {
+      what: 'of the path in spite of --base-url',
+      root: at('/v1'),
+      path: at('https://up.example'),
+      more: { baseUrl: base },
+      url: 'https://up.example/tides',
+    },
+    {
+      what: 'of the operation in spite of --base-url',
+      root: at('/v1'),
+      operation: at('https://up.example/u'),
+      more: { baseUrl: base },
+      url: 'https://up.example/u/tides',
+    },
+    {
+      what: 'at the root of --base-url',
+      root: at('/api/v2'),
+      operation: at('/'),
+      more: { baseUrl: base },
+      url: 'https://us.example/tides',
+    },
+    { what: 'beside --base-url', root: at('/api/v2'), path: at('./v3/'), more: { baseUrl: base }, url: 'https://us.example/api/v3/tides' },
+    {
+      what: 'above --base-url',
+      root: at('/api/v2'),
+      path: at('../up'),
+      more: { baseUrl: `${base}/` },
+      url: 'https://us.example/api/up/tides',
+    },
+    {
+      what: 'relative to --base-url before the document',
+      root: {},
+      path: at('/x'),
+      more: { baseUrl: base, documentUrl },
+      url: 'https://us.example/x/tides',
+    },
+    {
+      what: 'relative to the document',
+      root: at('/v1'),
+      operation: at('../v2'),
+      more: { documentUrl },
+      url: 'https://docs.example/specs/v2/tides',
+    },
+    { what: 'with the scheme of the document', root: at('//eu.example/v1'), more: { documentUrl }, url: 'https://eu.example/v1/tides' },
+    {
+      what: 'of the path if the list of the operation is empty',
+      root: {},
+      path: at('https://up.example'),
+      operation: at(),
+      url: 'https://up.example/tides',
+    },
+    {
+      what: 'of the document if that of the path is empty YAML',
+      root: at('https://eu.example'),
+      path: { servers: null },
+      url: 'https://eu.example/tides',
+    },
+    {
+      what: 'whose variables have defaults',
+      root: at({ url: 'https://{r}.example/{v}', variables: { r: { default: 'eu' }, v: { default: 2 } } }),
+      url: 'https://eu.example/2/tides',
+    },
+    { what: 'that needs no variable', root: at('https://{r}.example', ' https://eu.example\n'), url: 'https://eu.example/tides' },
+  ])('an operation is called at the server $what', ({ root, path = {}, operation = {}, more = {}, url }) => {
     const planned = plan(document({ '/tides': { ...path, get: act('list', operation) } }, root), { ...more, allowedOrigins });
     expect([urlsOf(planned), planned.skipped]).toEqual([[url], []]);
   });
@@ -105,15 +146,52 @@ describe('addresses that are not given', () => {
 });
 
 describe('addresses of services', () => {
-  test.each<[title: string, servers: (string | undefined)[], more: Partial<ImportOptions>, serviceUrl: string, count: number]>([
-    ['the server that all operations have', ['https://a.example/v1', 'https://a.example/v1/'], {}, 'https://a.example/v1', 2],
-    ['the origin that they share', ['https://a.example/v1', 'https://a.example/v2'], {}, 'https://a.example', 2],
-    ['the most frequent origin', ['https://a.example', 'https://b.example/v1', 'https://b.example/v1'], {}, 'https://b.example/v1', 2],
-    ['the first of equally frequent ones', ['https://b.example', 'https://a.example'], {}, 'https://b.example', 1],
-    ['that of most operations, though some have none', ['https://a.example', undefined], {}, 'https://a.example', 1],
-    ['not that of the document', ['https://a.example'], { documentUrl: 'https://docs.example/x.json' }, 'https://a.example', 1],
-    ['that of --base-url', ['https://a.example', '/'], { baseUrl: 'https://b.example/v1' }, 'https://b.example/v1', 1],
-  ])('the address of a service whose document has no servers is %s', (_, servers, more, serviceUrl, count) => {
+  test.each<{ what: string; servers: (string | undefined)[]; more?: Partial<ImportOptions>; serviceUrl: string; count: number }>([
+    {
+      what: 'the server that all operations have',
+      servers: ['https://a.example/v1', 'https://a.example/v1/'],
+      serviceUrl: 'https://a.example/v1',
+      count: 2,
+    },
+    {
+      what: 'the origin that they share',
+      servers: ['https://a.example/v1', 'https://a.example/v2'],
+      serviceUrl: 'https://a.example',
+      count: 2,
+    },
+    {
+      what: 'the most frequent origin',
+      servers: ['https://a.example', 'https://b.example/v1', 'https://b.example/v1'],
+      serviceUrl: 'https://b.example/v1',
+      count: 2,
+    },
+    {
+      what: 'the first of equally frequent ones',
+      servers: ['https://b.example', 'https://a.example'],
+      serviceUrl: 'https://b.example',
+      count: 1,
+    },
+    {
+      what: 'that of most operations, though some have none',
+      servers: ['https://a.example', undefined],
+      serviceUrl: 'https://a.example',
+      count: 1,
+    },
+    {
+      what: 'not that of the document',
+      servers: ['https://a.example'],
+      more: { documentUrl: 'https://docs.example/x.json' },
+      serviceUrl: 'https://a.example',
+      count: 1,
+    },
+    {
+      what: 'that of --base-url',
+      servers: ['https://a.example', '/'],
+      more: { baseUrl: 'https://b.example/v1' },
+      serviceUrl: 'https://b.example/v1',
+      count: 1,
+    },
+  ])('the address of a service whose document has no servers is $what', ({ servers, more = {}, serviceUrl, count }) => {
     const paths = Object.fromEntries(servers.map((url, index) => [`/${index}`, { ...(url && at(url)), get: act(`act ${index}`) }]));
     const { service, intents, skipped } = plan(document(paths), more);
     expect([service.service_url, intents.length, skipped.length]).toEqual([serviceUrl, count, servers.length - count]);
@@ -219,46 +297,55 @@ describe('documents that give no address', () => {
 
 describe('addresses of operations in Swagger 2.0', () => {
   const documentUrl = 'https://docs.example/specs/swagger.json';
-  test.each<[title: string, members: object, operation: object, more: Partial<ImportOptions>, url: string]>([
-    ['a base path without a slash', { host: 'a.example', basePath: 'v2' }, {}, {}, 'https://a.example/v2/tides'],
-    [
-      'a base path that looks like a domain',
-      { host: 'a.example', basePath: '.evil.example' },
-      {},
-      {},
-      'https://a.example/.evil.example/tides',
-    ],
-    [
-      'a base path that looks like a host',
-      { host: 'a.example', basePath: '@evil.example' },
-      {},
-      {},
-      'https://a.example/@evil.example/tides',
-    ],
-    ['a base path with slashes around it', { host: 'a.example', basePath: '//v2/' }, {}, {}, 'https://a.example/v2/tides'],
-    ['a host alone', { host: 'a.example' }, {}, {}, 'https://a.example/tides'],
-    ['a host with a slash', { host: 'a.example/', basePath: '/v2' }, {}, {}, 'https://a.example/v2/tides'],
-    ['a host with slashes before it', { host: '//a.example', basePath: 'v2' }, {}, {}, 'https://a.example/v2/tides'],
-    ['a host with a scheme', { host: 'https://a.example/', basePath: 'v2' }, {}, {}, 'https://a.example/v2/tides'],
-    ['a host with a path', { host: 'a.example/api', basePath: 'v2' }, {}, {}, 'https://a.example/api/v2/tides'],
-    ['https, if it is one of several schemes', { host: 'a.example', schemes: ['ws', 'http', 'https'] }, {}, {}, 'https://a.example/tides'],
-    ['a scheme of its own', { host: 'a.example', schemes: ['http'] }, { schemes: ['https'] }, {}, 'https://a.example/tides'],
-    [
-      '--base-url, whatever its schemes',
-      { host: 'a.example' },
-      { schemes: ['https'] },
-      { baseUrl: 'https://b.example/x' },
-      'https://b.example/x/tides',
-    ],
-    ["the document's host without a host", { basePath: 'v2' }, {}, { documentUrl }, 'https://docs.example/v2/tides'],
-    [
-      "the document's host with an empty host",
-      { host: '', basePath: '//evil.example/v2' },
-      {},
-      { documentUrl },
-      'https://docs.example/evil.example/v2/tides',
-    ],
-  ])('an operation of Swagger 2.0 is called at %s', (_, members, operation, more, url) => {
+  test.each<{ what: string; members: object; operation?: object; more?: Partial<ImportOptions>; url: string }>([
+    { what: 'a base path without a slash', members: { host: 'a.example', basePath: 'v2' }, url: 'https://a.example/v2/tides' },
+    {
+      what: 'a base path that looks like a domain',
+      members: { host: 'a.example', basePath: '.evil.example' },
+      url: 'https://a.example/.evil.example/tides',
+    },
+    {
+      what: 'a base path that looks like a host',
+      members: { host: 'a.example', basePath: '@evil.example' },
+      url: 'https://a.example/@evil.example/tides',
+    },
+    { what: 'a base path with slashes around it', members: { host: 'a.example', basePath: '//v2/' }, url: 'https://a.example/v2/tides' },
+    { what: 'a host alone', members: { host: 'a.example' }, url: 'https://a.example/tides' },
+    { what: 'a host with a slash', members: { host: 'a.example/', basePath: '/v2' }, url: 'https://a.example/v2/tides' },
+    { what: 'a host with slashes before it', members: { host: '//a.example', basePath: 'v2' }, url: 'https://a.example/v2/tides' },
+    { what: 'a host with a scheme', members: { host: 'https://a.example/', basePath: 'v2' }, url: 'https://a.example/v2/tides' },
+    { what: 'a host with a path', members: { host: 'a.example/api', basePath: 'v2' }, url: 'https://a.example/api/v2/tides' },
+    {
+      what: 'https, if it is one of several schemes',
+      members: { host: 'a.example', schemes: ['ws', 'http', 'https'] },
+      url: 'https://a.example/tides',
+    },
+    {
+      what: 'a scheme of its own',
+      members: { host: 'a.example', schemes: ['http'] },
+      operation: { schemes: ['https'] },
+      url: 'https://a.example/tides',
+    },
+    {
+      what: '--base-url, whatever its schemes',
+      members: { host: 'a.example' },
+      operation: { schemes: ['https'] },
+      more: { baseUrl: 'https://b.example/x' },
+      url: 'https://b.example/x/tides',
+    },
+    {
+      what: "the document's host without a host",
+      members: { basePath: 'v2' },
+      more: { documentUrl },
+      url: 'https://docs.example/v2/tides',
+    },
+    {
+      what: "the document's host with an empty host",
+      members: { host: '', basePath: '//evil.example/v2' },
+      more: { documentUrl },
+      url: 'https://docs.example/evil.example/v2/tides',
+    },
+  ])('an operation of Swagger 2.0 is called at an address with $what', ({ members, operation = {}, more = {}, url }) => {
     const planned = plan(swagger(members, operation), { ...more, allowedOrigins: ['https://a.example'] });
     expect([urlsOf(planned), planned.skipped]).toEqual([[url], []]);
   });
@@ -472,64 +559,100 @@ describe('members that a version does not have', () => {
   const item = '/paths/~1tides/get';
   const query = (more: object) => ({ parameters: [{ name: 'a', in: 'query', ...more }] });
   const json = { content: { 'application/json': { schema: { type: 'object' } } } };
-  test.each<[title: string, given: 'swagger' | 'openapi', operation: object, document: object, path: string, note: string]>([
-    ['a request body', 'swagger', { requestBody: json }, {}, item, 'requestBody was left out: Swagger 2.0 has no such member here'],
-    ['servers of an operation', 'swagger', at('https://b.example'), {}, item, 'servers was left out: Swagger 2.0 has no such member here'],
-    ['servers', 'swagger', {}, at('https://b.example'), '', 'servers was left out: Swagger 2.0 has no such member here'],
-    [
-      'content of a response',
-      'swagger',
-      { responses: { 200: json } },
-      {},
-      `${item}/responses/200`,
-      'content was left out: Swagger 2.0 has no such member here',
-    ],
-    [
-      'a style',
-      'swagger',
-      query({ type: 'string', style: 'form' }),
-      {},
-      `${item}/parameters/0`,
-      'style was left out: Swagger 2.0 has no such member here',
-    ],
-    [
-      'components',
-      'swagger',
-      {},
-      { components: {} },
-      '',
-      'components was read through references only: Swagger 2.0 has no such member here',
-    ],
-    [
-      'consumes',
-      'openapi',
-      { consumes: ['text/csv'], produces: ['text/csv'] },
-      {},
-      item,
-      'consumes, produces were left out: OpenAPI 3 has no such members here',
-    ],
-    ['a host', 'openapi', {}, { host: 'b.example' }, '', 'host was left out: OpenAPI 3 has no such member here'],
-    [
-      'a type of a parameter',
-      'openapi',
-      query({ type: 'integer' }),
-      {},
-      `${item}/parameters/0`,
-      'type was left out: OpenAPI 3 has no such member here',
-    ],
-    [
-      'a schema of a response',
-      'openapi',
-      { responses: { 200: { schema: {} } } },
-      {},
-      `${item}/responses/200`,
-      'schema was left out: OpenAPI 3 has no such member here',
-    ],
-    ['parameters by name', 'openapi', { parameters: { a: { in: 'query' } } }, {}, item, 'parameters was left out: it must be a list'],
-    ['parameters by name', 'swagger', { parameters: { a: { in: 'query' } } }, {}, item, 'parameters was left out: it must be a list'],
-    ['one tag', 'openapi', { tags: 'sea' }, {}, item, 'tags was left out: it must be a list'],
-    ['one requirement', 'openapi', { security: { key: [] } }, {}, item, 'security was left out: it must be a list'],
-  ])('a member that its version does not have is noted: %s in %s', (_, version, operation, more, path, note) => {
+  test.each<{ what: string; version: 'swagger' | 'openapi'; operation?: object; more?: object; path: string; note: string }>([
+    {
+      what: 'a request body',
+      version: 'swagger',
+      operation: { requestBody: json },
+      path: item,
+      note: 'requestBody was left out: Swagger 2.0 has no such member here',
+    },
+    {
+      what: 'servers of an operation',
+      version: 'swagger',
+      operation: at('https://b.example'),
+      path: item,
+      note: 'servers was left out: Swagger 2.0 has no such member here',
+    },
+    {
+      what: 'servers',
+      version: 'swagger',
+      more: at('https://b.example'),
+      path: '',
+      note: 'servers was left out: Swagger 2.0 has no such member here',
+    },
+    {
+      what: 'content of a response',
+      version: 'swagger',
+      operation: { responses: { 200: json } },
+      path: `${item}/responses/200`,
+      note: 'content was left out: Swagger 2.0 has no such member here',
+    },
+    {
+      what: 'a style',
+      version: 'swagger',
+      operation: query({ type: 'string', style: 'form' }),
+      path: `${item}/parameters/0`,
+      note: 'style was left out: Swagger 2.0 has no such member here',
+    },
+    {
+      what: 'components',
+      version: 'swagger',
+      more: { components: {} },
+      path: '',
+      note: 'components was read through references only: Swagger 2.0 has no such member here',
+    },
+    {
+      what: 'consumes',
+      version: 'openapi',
+      operation: { consumes: ['text/csv'], produces: ['text/csv'] },
+      path: item,
+      note: 'consumes, produces were left out: OpenAPI 3 has no such members here',
+    },
+    {
+      what: 'a host',
+      version: 'openapi',
+      more: { host: 'b.example' },
+      path: '',
+      note: 'host was left out: OpenAPI 3 has no such member here',
+    },
+    {
+      what: 'a type of a parameter',
+      version: 'openapi',
+      operation: query({ type: 'integer' }),
+      path: `${item}/parameters/0`,
+      note: 'type was left out: OpenAPI 3 has no such member here',
+    },
+    {
+      what: 'a schema of a response',
+      version: 'openapi',
+      operation: { responses: { 200: { schema: {} } } },
+      path: `${item}/responses/200`,
+      note: 'schema was left out: OpenAPI 3 has no such member here',
+    },
+    {
+      what: 'parameters by name',
+      version: 'openapi',
+      operation: { parameters: { a: { in: 'query' } } },
+      path: item,
+      note: 'parameters was left out: it must be a list',
+    },
+    {
+      what: 'parameters by name',
+      version: 'swagger',
+      operation: { parameters: { a: { in: 'query' } } },
+      path: item,
+      note: 'parameters was left out: it must be a list',
+    },
+    { what: 'one tag', version: 'openapi', operation: { tags: 'sea' }, path: item, note: 'tags was left out: it must be a list' },
+    {
+      what: 'one requirement',
+      version: 'openapi',
+      operation: { security: { key: [] } },
+      path: item,
+      note: 'security was left out: it must be a list',
+    },
+  ])('a member that its version does not have is noted: $what in $version', ({ version, operation = {}, more = {}, path, note }) => {
     const paths = { '/tides': { get: act('list', operation) } };
     const given = version === 'swagger' ? { ...swagger({ host: 'a.example' }), paths } : document(paths, at('https://a.example'));
     const { notes, skipped, intents } = plan({ ...given, ...more });

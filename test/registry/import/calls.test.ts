@@ -80,31 +80,73 @@ const json = 'application/json';
 const form = 'application/x-www-form-urlencoded';
 
 describe('calls', () => {
-  test.each<[slug: string, parameters: Record<string, unknown>, method: string, url: string, contentType?: string, body?: string]>([
-    ['path', { id: 'a/b ?', ids: ['x', 'y,z'] }, 'GET', '/v1/path/a%2Fb%20%3F/x,y%2Cz/end.json'],
-    ['query-of-get', everything, 'GET', `/v1/query?${writtenQuery}`],
-    ['query-of-delete', everything, 'DELETE', `/v1/query?${writtenQuery}`],
-    ['query-of-post', everything, 'POST', `/v1/query?${writtenQuery}`],
-    ['query-beside-body', { ...everything, note: 'n' }, 'PUT', `/v1/query?${writtenQuery}`, json, '{"note":"n"}'],
-    ['header', { 'X-Tenant': 'acme' }, 'GET', '/v1/header'],
-    ['json-members', { name: 'é', at: { lat: 1 } }, 'POST', '/v1/json', json, '{"name":"é","at":{"lat":1}}'],
-    ['json-members', { name: null }, 'POST', '/v1/json', json, '{"name":null}'],
-    ['json-list', { body: [{ lat: 1 }, {}] }, 'PUT', '/v1/json', json, '[{"lat":1},{}]'],
-    ['merge-patch', { body: { a: null } }, 'PATCH', '/v1/json', 'application/merge-patch+json', '{"a":null}'],
-    ['delete-with-body', { ids: ['x'], force: true }, 'DELETE', '/v1/json?force=true', json, '{"ids":["x"]}'],
-    ['delete-with-body', { force: true }, 'DELETE', '/v1/json?force=true'],
-    [
-      'undescribed',
-      { name: 'n', body: 'q', request_body: { any: ['thing'] } },
-      'POST',
-      '/v1/json/n?body=q',
-      'application/vnd.things.v2+json',
-      '{"any":["thing"]}',
-    ],
-    ['same-names', { name: 'n', title: 'q', body: { title: 'b' } }, 'PUT', '/v1/json/n?title=q', json, '{"title":"b"}'],
-    [
-      'form',
-      {
+  test.each<{ slug: string; parameters: Record<string, unknown>; method: string; url: string; contentType?: string; body?: string }>([
+    { slug: 'path', parameters: { id: 'a/b ?', ids: ['x', 'y,z'] }, method: 'GET', url: '/v1/path/a%2Fb%20%3F/x,y%2Cz/end.json' },
+    { slug: 'query-of-get', parameters: everything, method: 'GET', url: `/v1/query?${writtenQuery}` },
+    { slug: 'query-of-delete', parameters: everything, method: 'DELETE', url: `/v1/query?${writtenQuery}` },
+    { slug: 'query-of-post', parameters: everything, method: 'POST', url: `/v1/query?${writtenQuery}` },
+    {
+      slug: 'query-beside-body',
+      parameters: { ...everything, note: 'n' },
+      method: 'PUT',
+      url: `/v1/query?${writtenQuery}`,
+      contentType: json,
+      body: '{"note":"n"}',
+    },
+    { slug: 'header', parameters: { 'X-Tenant': 'acme' }, method: 'GET', url: '/v1/header' },
+    {
+      slug: 'json-members',
+      parameters: { name: 'é', at: { lat: 1 } },
+      method: 'POST',
+      url: '/v1/json',
+      contentType: json,
+      body: '{"name":"é","at":{"lat":1}}',
+    },
+    { slug: 'json-members', parameters: { name: null }, method: 'POST', url: '/v1/json', contentType: json, body: '{"name":null}' },
+    {
+      slug: 'json-list',
+      parameters: { body: [{ lat: 1 }, {}] },
+      method: 'PUT',
+      url: '/v1/json',
+      contentType: json,
+      body: '[{"lat":1},{}]',
+    },
+    {
+      slug: 'merge-patch',
+      parameters: { body: { a: null } },
+      method: 'PATCH',
+      url: '/v1/json',
+      contentType: 'application/merge-patch+json',
+      body: '{"a":null}',
+    },
+    {
+      slug: 'delete-with-body',
+      parameters: { ids: ['x'], force: true },
+      method: 'DELETE',
+      url: '/v1/json?force=true',
+      contentType: json,
+      body: '{"ids":["x"]}',
+    },
+    { slug: 'delete-with-body', parameters: { force: true }, method: 'DELETE', url: '/v1/json?force=true' },
+    {
+      slug: 'undescribed',
+      parameters: { name: 'n', body: 'q', request_body: { any: ['thing'] } },
+      method: 'POST',
+      url: '/v1/json/n?body=q',
+      contentType: 'application/vnd.things.v2+json',
+      body: '{"any":["thing"]}',
+    },
+    {
+      slug: 'same-names',
+      parameters: { name: 'n', title: 'q', body: { title: 'b' } },
+      method: 'PUT',
+      url: '/v1/json/n?title=q',
+      contentType: json,
+      body: '{"title":"b"}',
+    },
+    {
+      slug: 'form',
+      parameters: {
         text: 'a b+c',
         names: ['x', 'y'],
         joined: ['x', 'y'],
@@ -114,10 +156,10 @@ describe('calls', () => {
         packed: { lat: 4 },
         spread: { lat: 5, lon: 6 },
       },
-      'POST',
-      '/v1/form',
-      form,
-      [
+      method: 'POST',
+      url: '/v1/form',
+      contentType: form,
+      body: [
         'text=a%20b%2Bc',
         'names=x&names=y',
         'joined=x,y',
@@ -127,12 +169,18 @@ describe('calls', () => {
         'packed=%7B%22lat%22%3A4%7D',
         'lat=5&lon=6',
       ].join('&'),
-    ],
-    ['undescribed-form', { body: { a: 1, b: { c: 2 } } }, 'PUT', '/v1/form', form, 'a=1&b%5Bc%5D=2'],
-    ['text', { body: 'a,b\n1,"é"\n' }, 'POST', '/v1/text', 'text/csv', 'a,b\n1,"é"\n'],
-    ['nothing', {}, 'PUT', '/v1/text'],
-  ])('a call matches the document: %s %j', async (slug, parameters, method, url, ...content) => {
-    const [contentType, body = ''] = content;
+    },
+    {
+      slug: 'undescribed-form',
+      parameters: { body: { a: 1, b: { c: 2 } } },
+      method: 'PUT',
+      url: '/v1/form',
+      contentType: form,
+      body: 'a=1&b%5Bc%5D=2',
+    },
+    { slug: 'text', parameters: { body: 'a,b\n1,"é"\n' }, method: 'POST', url: '/v1/text', contentType: 'text/csv', body: 'a,b\n1,"é"\n' },
+    { slug: 'nothing', parameters: {}, method: 'PUT', url: '/v1/text' },
+  ])('a call matches the document: $slug $parameters', async ({ slug, parameters, method, url, contentType, body = '' }) => {
     const { headers, ...seen } = await execute(slug, parameters);
     expect(seen).toEqual({ method, url, body });
     expect(headers).toMatchObject({ 'api-version': '2024-01' });

@@ -65,34 +65,64 @@ test('a list of objects keeps what its document says about them', () => {
   ]);
 });
 
-test.each<[string, object, string, unknown, boolean]>([
-  ['nullable of OpenAPI 3.0', { type: 'string', nullable: true, enum: ['a'] }, '3.0.3', null, true],
-  [
-    'a value of either branch',
-    { oneOf: [{ type: 'string' }, { type: 'object', properties: { a: { type: 'string' } } }] },
-    '3.1.0',
-    { a: 'x' },
-    true,
-  ],
-  [
-    'a member that only one branch requires',
-    {
+test.each<{ what: string; member: object; version: string; value: unknown; isAccepted: boolean }>([
+  {
+    what: 'nullable of OpenAPI 3.0',
+    member: { type: 'string', nullable: true, enum: ['a'] },
+    version: '3.0.3',
+    value: null,
+    isAccepted: true,
+  },
+  {
+    what: 'a value of either branch',
+    member: { oneOf: [{ type: 'string' }, { type: 'object', properties: { a: { type: 'string' } } }] },
+    version: '3.1.0',
+    value: { a: 'x' },
+    isAccepted: true,
+  },
+  {
+    what: 'a member that only one branch requires',
+    member: {
       oneOf: [
         { required: ['a'], properties: { a: {} } },
         { required: ['b'], properties: { b: {} } },
       ],
     },
-    '3.1.0',
-    {},
-    true,
-  ],
-  ['members that are not described', { type: 'object', properties: { a: {} }, additionalProperties: false }, '3.1.0', { b: 1 }, true],
-  ['a format that nobody knows', { type: 'string', format: 'colour' }, '3.1.0', 'x', true],
-  ['a map of texts', { type: 'object', additionalProperties: { type: 'string' } }, '3.1.0', { a: 1 }, false],
-  ['an exclusive bound of OpenAPI 3.0', { type: 'number', minimum: 0, exclusiveMinimum: true }, '3.0.3', 0, false],
-  ['a pattern too long for the registry', { type: 'string', pattern: 'a|'.repeat(501) }, '3.1.0', 'x', true],
-  ['a multiple', { type: 'number', multipleOf: 5 }, '3.1.0', 7, false],
-])('a nested schema takes the values that its document allows: %s', (_, member, version, value, isAccepted) => {
+    version: '3.1.0',
+    value: {},
+    isAccepted: true,
+  },
+  {
+    what: 'members that are not described',
+    member: { type: 'object', properties: { a: {} }, additionalProperties: false },
+    version: '3.1.0',
+    value: { b: 1 },
+    isAccepted: true,
+  },
+  { what: 'a format that nobody knows', member: { type: 'string', format: 'colour' }, version: '3.1.0', value: 'x', isAccepted: true },
+  {
+    what: 'a map of texts',
+    member: { type: 'object', additionalProperties: { type: 'string' } },
+    version: '3.1.0',
+    value: { a: 1 },
+    isAccepted: false,
+  },
+  {
+    what: 'an exclusive bound of OpenAPI 3.0',
+    member: { type: 'number', minimum: 0, exclusiveMinimum: true },
+    version: '3.0.3',
+    value: 0,
+    isAccepted: false,
+  },
+  {
+    what: 'a pattern too long for the registry',
+    member: { type: 'string', pattern: 'a|'.repeat(501) },
+    version: '3.1.0',
+    value: 'x',
+    isAccepted: true,
+  },
+  { what: 'a multiple', member: { type: 'number', multipleOf: 5 }, version: '3.1.0', value: 7, isAccepted: false },
+])('a nested schema takes the values that its document allows: $what', ({ member, version, value, isAccepted }) => {
   const { inputs } = planBody({ type: 'array', items: { type: 'object', required: ['m'], properties: { m: member } } }, {}, version);
   expect(compileParameters(inputs)({ body: [{ m: value }] }).issues === undefined).toBe(isAccepted);
 });

@@ -49,22 +49,49 @@ describe('defaults', () => {
     anything: { default: 1 },
   });
 
-  test.each<[string, string, object, object, string]>([
-    ['members of a JSON body', 'patch', json(defaults), { name: 'a' }, '{"name":"a"}'],
-    ['members that allOf combines', 'put', json({ allOf: [defaults, { properties: { count: { default: 3 } } }] }), {}, '{}'],
-    ['members of alternatives', 'post', json({ oneOf: [defaults, object({ other: { ...text, default: 'x' } })] }), {}, '{}'],
-    ['members with a default of the whole', 'post', json({ ...defaults, default: { name: 'a' } }), {}, '{}'],
-    ['nested members', 'post', json(object({ all: { type: 'array', items: defaults } })), { all: [{}] }, '{"all":[{}]}'],
-    ['the whole body', 'put', json({ type: 'array', items: text, default: ['a'] }), { body: [] }, '[]'],
-    ['a merge patch', 'patch', { requestBody: { content: { 'application/merge-patch+json': { schema: defaults } } } }, {}, ''],
-    [
-      'a form',
-      'post',
-      { requestBody: { content: { 'application/x-www-form-urlencoded': { schema: defaults } } } },
-      { name: 'a' },
-      'name=a',
-    ],
-  ])('a default is never sent in a body: %s', async (_, method, operation, parameters, body) => {
+  test.each<{ what: string; method: string; operation: object; parameters?: object; body: string }>([
+    { what: 'members of a JSON body', method: 'patch', operation: json(defaults), parameters: { name: 'a' }, body: '{"name":"a"}' },
+    {
+      what: 'members that allOf combines',
+      method: 'put',
+      operation: json({ allOf: [defaults, { properties: { count: { default: 3 } } }] }),
+      body: '{}',
+    },
+    {
+      what: 'members of alternatives',
+      method: 'post',
+      operation: json({ oneOf: [defaults, object({ other: { ...text, default: 'x' } })] }),
+      body: '{}',
+    },
+    { what: 'members with a default of the whole', method: 'post', operation: json({ ...defaults, default: { name: 'a' } }), body: '{}' },
+    {
+      what: 'nested members',
+      method: 'post',
+      operation: json(object({ all: { type: 'array', items: defaults } })),
+      parameters: { all: [{}] },
+      body: '{"all":[{}]}',
+    },
+    {
+      what: 'the whole body',
+      method: 'put',
+      operation: json({ type: 'array', items: text, default: ['a'] }),
+      parameters: { body: [] },
+      body: '[]',
+    },
+    {
+      what: 'a merge patch',
+      method: 'patch',
+      operation: { requestBody: { content: { 'application/merge-patch+json': { schema: defaults } } } },
+      body: '',
+    },
+    {
+      what: 'a form',
+      method: 'post',
+      operation: { requestBody: { content: { 'application/x-www-form-urlencoded': { schema: defaults } } } },
+      parameters: { name: 'a' },
+      body: 'name=a',
+    },
+  ])('a default is never sent in a body: $what', async ({ method, operation, parameters = {}, body }) => {
     expect(await sentBy(operation, parameters as Record<string, unknown>, method)).toMatchObject({ url: '/a', body });
   });
 
@@ -228,37 +255,85 @@ describe('null', () => {
     requestBody: { required: true, content: { [type]: { schema } } },
   });
   const label = object({ label: text });
-  test.each<[string, string, object, Record<string, unknown>, string]>([
-    ['removes a member with a merge patch', 'patch', patch(label), { label: null }, '{"label":null}'],
-    [
-      'removes one that has few values',
-      'patch',
-      patch(object({ label: { ...text, enum: ['a'], pattern: '^a$' } })),
-      { label: null },
-      '{"label":null}',
-    ],
-    ['removes a list', 'patch', patch(object({ list: { type: 'array', items: text } })), { list: null }, '{"list":null}'],
-    ['removes a member of a member', 'patch', patch(object({ of: label })), { of: { label: null } }, '{"of":{"label":null}}'],
-    [
-      'removes one with a parameter in the type',
-      'patch',
-      patch(label, 'application/merge-patch+json; v=2'),
-      { label: null },
-      '{"label":null}',
-    ],
-    ['is a value of a nullable member', 'post', json(object({ label: { ...text, nullable: true } })), { label: null }, '{"label":null}'],
-    ['is a value in a list of types', 'post', json(object({ label: { type: ['null', 'integer'] } })), { label: null }, '{"label":null}'],
-    ['is a value of a branch', 'post', json(object({ label: { oneOf: [text, { type: 'null' }] } })), { label: null }, '{"label":null}'],
-    ['is one of the values', 'post', json(object({ label: { enum: ['a', null] } })), { label: null }, '{"label":null}'],
-    ['means left out elsewhere', 'post', json(object({ label: text, other: text })), { label: null, other: 'a' }, '{"other":"a"}'],
-    [
-      'means left out in a form',
-      'post',
-      patch(object({ label: { ...text, nullable: true }, other: text }), 'application/x-www-form-urlencoded'),
-      { label: null, other: 'a' },
-      'other=a',
-    ],
-  ])('null %s', async (_, method, operation, parameters, body) => {
+  test.each<{ what: string; method: string; operation: object; parameters: Record<string, unknown>; body: string }>([
+    {
+      what: 'removes a member with a merge patch',
+      method: 'patch',
+      operation: patch(label),
+      parameters: { label: null },
+      body: '{"label":null}',
+    },
+    {
+      what: 'removes one that has few values',
+      method: 'patch',
+      operation: patch(object({ label: { ...text, enum: ['a'], pattern: '^a$' } })),
+      parameters: { label: null },
+      body: '{"label":null}',
+    },
+    {
+      what: 'removes a list',
+      method: 'patch',
+      operation: patch(object({ list: { type: 'array', items: text } })),
+      parameters: { list: null },
+      body: '{"list":null}',
+    },
+    {
+      what: 'removes a member of a member',
+      method: 'patch',
+      operation: patch(object({ of: label })),
+      parameters: { of: { label: null } },
+      body: '{"of":{"label":null}}',
+    },
+    {
+      what: 'removes one with a parameter in the type',
+      method: 'patch',
+      operation: patch(label, 'application/merge-patch+json; v=2'),
+      parameters: { label: null },
+      body: '{"label":null}',
+    },
+    {
+      what: 'is a value of a nullable member',
+      method: 'post',
+      operation: json(object({ label: { ...text, nullable: true } })),
+      parameters: { label: null },
+      body: '{"label":null}',
+    },
+    {
+      what: 'is a value in a list of types',
+      method: 'post',
+      operation: json(object({ label: { type: ['null', 'integer'] } })),
+      parameters: { label: null },
+      body: '{"label":null}',
+    },
+    {
+      what: 'is a value of a branch',
+      method: 'post',
+      operation: json(object({ label: { oneOf: [text, { type: 'null' }] } })),
+      parameters: { label: null },
+      body: '{"label":null}',
+    },
+    {
+      what: 'is one of the values',
+      method: 'post',
+      operation: json(object({ label: { enum: ['a', null] } })),
+      parameters: { label: null },
+      body: '{"label":null}',
+    },
+    {
+      what: 'means left out elsewhere',
+      method: 'post',
+      operation: json(object({ label: text, other: text })),
+      parameters: { label: null, other: 'a' },
+      body: '{"other":"a"}',
+    },
+    {
+      what: 'means left out in a form',
+      method: 'post',
+      operation: patch(object({ label: { ...text, nullable: true }, other: text }), 'application/x-www-form-urlencoded'),
+      parameters: { label: null, other: 'a' },
+      body: 'other=a',
+    },
+  ])('null $what', async ({ method, operation, parameters, body }) => {
     expect(await sentBy(operation, parameters, method)).toMatchObject({ body });
   });
 
