@@ -111,29 +111,62 @@ describe('a copy of the table', () => {
     expect(await succeed('intents', 'list', 'height', 'of', 'the', 'tide', '--namespace', 'tides.example')).toContain(uid);
   }, 60_000);
 
-  test.each<[string, string[], number, string, NodeJS.ProcessEnv?]>([
-    ['nothing chosen', ['--from', 'restored'], 3, 'Nothing to restore. Give --intent <uid>, --service <id> or --all.\n'],
-    [
-      'two choices',
-      ['--from', 'restored', '--all', '--service', 'x'],
-      3,
-      "error: option '--service <id>' cannot be used with option '--all'",
-    ],
-    ['no such intent', ['--from', 'restored', '--intent', 'a.example:b:v1'], 1, 'The copy contains no intent a.example:b:v1.\n'],
-    ['no such service', ['--from', 'restored', '--service', 'None'], 1, 'The copy contains no service with the id or name None.\n'],
-    [
-      'no such table',
-      ['--from', 'none', '--all'],
-      3,
-      'The table none does not exist in this account and region, or is still being restored. Wait with: aws dynamodb wait table-exists --table-name none\n',
-    ],
-    ['the other table', ['--from', activityTable, '--all'], 3, `The table ${activityTable} contains no registry of this version.`],
-    ['a foreign table', ['--from', 'foreign', '--all'], 4, 'AWS refused the request (ValidationException): '],
-    ['no address', ['--from', 'restored', '--all'], 5, 'DynamoDB is not responding (', { AWS_ENDPOINT_URL_DYNAMODB: 'http://127.0.0.1:1' }],
-    ['no region', ['--from', 'restored', '--all'], 4, 'AWS refused the request (', { AWS_REGION: undefined }],
+  test.each<{ what: string; words: string[]; code: number; message: string; environment?: NodeJS.ProcessEnv }>([
+    {
+      what: 'nothing chosen',
+      words: ['--from', 'restored'],
+      code: 3,
+      message: 'Nothing to restore. Give --intent <uid>, --service <id> or --all.\n',
+    },
+    {
+      what: 'two choices',
+      words: ['--from', 'restored', '--all', '--service', 'x'],
+      code: 3,
+      message: "error: option '--service <id>' cannot be used with option '--all'",
+    },
+    {
+      what: 'no such intent',
+      words: ['--from', 'restored', '--intent', 'a.example:b:v1'],
+      code: 1,
+      message: 'The copy contains no intent a.example:b:v1.\n',
+    },
+    {
+      what: 'no such service',
+      words: ['--from', 'restored', '--service', 'None'],
+      code: 1,
+      message: 'The copy contains no service with the id or name None.\n',
+    },
+    {
+      what: 'no such table',
+      words: ['--from', 'none', '--all'],
+      code: 3,
+      message:
+        'The table none does not exist in this account and region, or is still being restored. Wait with: aws dynamodb wait table-exists --table-name none\n',
+    },
+    {
+      what: 'the other table',
+      words: ['--from', activityTable, '--all'],
+      code: 3,
+      message: `The table ${activityTable} contains no registry of this version.`,
+    },
+    { what: 'a foreign table', words: ['--from', 'foreign', '--all'], code: 4, message: 'AWS refused the request (ValidationException): ' },
+    {
+      what: 'no address',
+      words: ['--from', 'restored', '--all'],
+      code: 5,
+      message: 'DynamoDB is not responding (',
+      environment: { AWS_ENDPOINT_URL_DYNAMODB: 'http://127.0.0.1:1' },
+    },
+    {
+      what: 'no region',
+      words: ['--from', 'restored', '--all'],
+      code: 4,
+      message: 'AWS refused the request (',
+      environment: { AWS_REGION: undefined },
+    },
   ])(
-    'a restore from a copy of the table is refused: %s',
-    async (_, words, code, message, environment = {}) => {
+    'a restore from a copy of the table is refused: $what',
+    async ({ words, code, message, environment = {} }) => {
       if (words.includes('foreign')) await createTable(client, 'foreign', ['id', 'at']);
       const outcome = await restore(words, environment);
       expect(outcome).toMatchObject({ code, stdout: '' });

@@ -201,25 +201,37 @@ describe('an execution', () => {
       return echo;
     };
 
-    test.each<[string, number, string, (request: { url: string; headers: Record<string, unknown> }) => string, object]>([
-      [
-        'JSON',
-        200,
-        'application/json',
-        ({ url, headers }) => JSON.stringify({ next: url, headers, 'KEY-CANARY-1': 1 }),
-        { headers: { 'x-api-key': '[credential]', authorization: '[credential]' } },
-      ],
-      ['bytes', 200, 'image/png', ({ headers }) => `\0${headers['x-api-key']}`, { base64: btoa('\0[credential]') }],
-      [
-        'a refusal',
-        422,
-        'application/json',
-        ({ headers }) => JSON.stringify({ bad: headers['x-api-key'], to_come: 'KEY-CANARY-2' }),
-        { error: { details: { upstream_body: { bad: '[credential]', to_come: '[credential]' } } } },
-      ],
+    test.each<{
+      what: string;
+      status: number;
+      type: string;
+      write: (request: { url: string; headers: Record<string, unknown> }) => string;
+      expected: object;
+    }>([
+      {
+        what: 'JSON',
+        status: 200,
+        type: 'application/json',
+        write: ({ url, headers }) => JSON.stringify({ next: url, headers, 'KEY-CANARY-1': 1 }),
+        expected: { headers: { 'x-api-key': '[credential]', authorization: '[credential]' } },
+      },
+      {
+        what: 'bytes',
+        status: 200,
+        type: 'image/png',
+        write: ({ headers }) => `\0${headers['x-api-key']}`,
+        expected: { base64: btoa('\0[credential]') },
+      },
+      {
+        what: 'a refusal',
+        status: 422,
+        type: 'application/json',
+        write: ({ headers }) => JSON.stringify({ bad: headers['x-api-key'], to_come: 'KEY-CANARY-2' }),
+        expected: { error: { details: { upstream_body: { bad: '[credential]', to_come: '[credential]' } } } },
+      },
     ])(
-      'an echoed credential is removed from %s that is passed on or stored, and the removal is logged',
-      async (_, status, type, write, expected) => {
+      'an echoed credential is removed from $what that is passed on or stored, and the removal is logged',
+      async ({ status, type, write, expected }) => {
         const echo = await answering((request, response) => response.writeHead(status, { 'Content-Type': type }).end(write(request)));
         const uid = `test.example:echo-${++count}:v1`;
         await gate.intents.create(

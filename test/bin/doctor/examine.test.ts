@@ -22,23 +22,23 @@ const adopting = {
 const login = 'aws sso login    (or export AWS_PROFILE=<profile>)';
 
 describe('the doctor', () => {
-  test.each<[string, Partial<Findings>, boolean, string, string[]]>([
-    ['nothing is missing', {}, true, 'Ready: npm run deploy -- test', []],
-    [
-      'all that is missing can wait',
-      { account: { ...known, isBootstrapped: 'unknown', stack: 'present', unreservedConcurrency: 10 } },
-      true,
-      'Ready (lines marked "note" can wait): npm run deploy -- test',
-      ['note  bootstrap', 'note  concurrency'],
-    ],
-    [
-      'something cannot wait',
-      { region: undefined, account: { ...known, isBootstrapped: 'unknown' } },
-      false,
-      'Not ready to deploy. Resolve the lines marked FIX.',
-      ['FIX   region', 'note  bootstrap'],
-    ],
-  ])('the doctor states its conclusion if %s', (_, findings, mayDeploy, conclusion, marks) => {
+  test.each<{ what: string; findings: Partial<Findings>; mayDeploy: boolean; conclusion: string; marks: string[] }>([
+    { what: 'nothing is missing', findings: {}, mayDeploy: true, conclusion: 'Ready: npm run deploy -- test', marks: [] },
+    {
+      what: 'all that is missing can wait',
+      findings: { account: { ...known, isBootstrapped: 'unknown', stack: 'present', unreservedConcurrency: 10 } },
+      mayDeploy: true,
+      conclusion: 'Ready (lines marked "note" can wait): npm run deploy -- test',
+      marks: ['note  bootstrap', 'note  concurrency'],
+    },
+    {
+      what: 'something cannot wait',
+      findings: { region: undefined, account: { ...known, isBootstrapped: 'unknown' } },
+      mayDeploy: false,
+      conclusion: 'Not ready to deploy. Resolve the lines marked FIX.',
+      marks: ['FIX   region', 'note  bootstrap'],
+    },
+  ])('the doctor states its conclusion if $what', ({ findings, mayDeploy, conclusion, marks }) => {
     const diagnoses = diagnose({ ...ready, ...findings });
     expect([isReady(diagnoses), conclude(diagnoses, 'test')]).toEqual([mayDeploy, conclusion]);
     const lines = diagnoses.map((diagnosis) => describeDiagnosis(diagnosis).split(':')[0]);

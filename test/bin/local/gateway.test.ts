@@ -163,36 +163,36 @@ describe('the event', () => {
   });
 });
 
-test.each<[string, object, number, object, string]>([
-  [
-    'its headers',
-    { statusCode: 201, headers: { ETag: '"1"', Age: 3 }, body: 'x' },
-    201,
-    { etag: '"1"', age: '3', 'content-type': 'application/json' },
-    'x',
-  ],
-  [
-    'several values',
-    { statusCode: 200, multiValueHeaders: { Link: ['a', 'b'] }, body: '' },
-    200,
-    { link: 'a, b', 'content-length': '0' },
-    '',
-  ],
-  [
-    'bytes',
-    { statusCode: 200, headers: { 'content-type': 'text/plain' }, body: 'w7w=', isBase64Encoded: true },
-    200,
-    { 'content-type': 'text/plain' },
-    'ü',
-  ],
-  [
-    'its challenge under both names',
-    { statusCode: 401, headers: { 'WWW-Authenticate': 'Bearer' }, body: '{}' },
-    401,
-    { 'www-authenticate': 'Bearer', 'x-amzn-remapped-www-authenticate': 'Bearer' },
-    '{}',
-  ],
-])('the response of the function is sent with %s', async (_, result, status, headers, body) => {
+test.each<{ what: string; result: object; status: number; headers: object; body: string }>([
+  {
+    what: 'its headers',
+    result: { statusCode: 201, headers: { ETag: '"1"', Age: 3 }, body: 'x' },
+    status: 201,
+    headers: { etag: '"1"', age: '3', 'content-type': 'application/json' },
+    body: 'x',
+  },
+  {
+    what: 'several values',
+    result: { statusCode: 200, multiValueHeaders: { Link: ['a', 'b'] }, body: '' },
+    status: 200,
+    headers: { link: 'a, b', 'content-length': '0' },
+    body: '',
+  },
+  {
+    what: 'bytes',
+    result: { statusCode: 200, headers: { 'content-type': 'text/plain' }, body: 'w7w=', isBase64Encoded: true },
+    status: 200,
+    headers: { 'content-type': 'text/plain' },
+    body: 'ü',
+  },
+  {
+    what: 'its challenge under both names',
+    result: { statusCode: 401, headers: { 'WWW-Authenticate': 'Bearer' }, body: '{}' },
+    status: 401,
+    headers: { 'www-authenticate': 'Bearer', 'x-amzn-remapped-www-authenticate': 'Bearer' },
+    body: '{}',
+  },
+])('the response of the function is sent with $what', async ({ result, status, headers, body }) => {
   act = () => result;
   expect(await send({})).toMatchObject({ status, headers, body });
 });
@@ -233,22 +233,38 @@ describe('compression', () => {
 });
 
 describe('the responses of the gateway itself', () => {
-  test.each<[string, Sent, () => unknown, number, string]>([
-    ['an unknown path', { path: '/other' }, () => ({}), 404, 'MISSING_AUTHENTICATION_TOKEN'],
-    ['a body beyond 10 MB', { body: `${large}x` }, () => ({}), 413, 'REQUEST_TOO_LARGE'],
-    ['headers beyond 10,240 bytes', { headers: ['X', 'x'.repeat(10_240)] }, () => ({}), 431, 'DEFAULT_4XX'],
-    [
-      'a media type that the mock does not accept',
-      { method: 'PUT', headers: ['Content-Type', 'text/html'], body: 'x' },
-      () => ({}),
-      415,
-      'UNSUPPORTED_MEDIA_TYPE',
-    ],
-    ['a function that fails', {}, () => Promise.reject(new LambdaFailure('x')), 500, 'DEFAULT_5XX'],
-    ['a function that returns nonsense', {}, () => ({ status: 200 }), 500, 'DEFAULT_5XX'],
-    ['an invocation that found no environment', {}, () => Promise.reject(new LambdaThrottled('x')), 429, 'THROTTLED'],
-    ['a function that takes too long', {}, () => Promise.reject(new LambdaTimeout('x')), 504, 'INTEGRATION_TIMEOUT'],
-  ])('the gateway itself answers a request with %s', async (_, sent, behave, status, type) => {
+  test.each<{ what: string; sent?: Sent; behave: () => unknown; status: number; type: string }>([
+    { what: 'an unknown path', sent: { path: '/other' }, behave: () => ({}), status: 404, type: 'MISSING_AUTHENTICATION_TOKEN' },
+    { what: 'a body beyond 10 MB', sent: { body: `${large}x` }, behave: () => ({}), status: 413, type: 'REQUEST_TOO_LARGE' },
+    {
+      what: 'headers beyond 10,240 bytes',
+      sent: { headers: ['X', 'x'.repeat(10_240)] },
+      behave: () => ({}),
+      status: 431,
+      type: 'DEFAULT_4XX',
+    },
+    {
+      what: 'a media type that the mock does not accept',
+      sent: { method: 'PUT', headers: ['Content-Type', 'text/html'], body: 'x' },
+      behave: () => ({}),
+      status: 415,
+      type: 'UNSUPPORTED_MEDIA_TYPE',
+    },
+    { what: 'a function that fails', behave: () => Promise.reject(new LambdaFailure('x')), status: 500, type: 'DEFAULT_5XX' },
+    { what: 'a function that returns nonsense', behave: () => ({ status: 200 }), status: 500, type: 'DEFAULT_5XX' },
+    {
+      what: 'an invocation that found no environment',
+      behave: () => Promise.reject(new LambdaThrottled('x')),
+      status: 429,
+      type: 'THROTTLED',
+    },
+    {
+      what: 'a function that takes too long',
+      behave: () => Promise.reject(new LambdaTimeout('x')),
+      status: 504,
+      type: 'INTEGRATION_TIMEOUT',
+    },
+  ])('the gateway itself answers a request with $what', async ({ sent = {}, behave, status, type }) => {
     act = behave;
     const answer = await send(sent);
     expect(answer).toMatchObject({ status, headers: { 'x-fixed': 'yes', 'content-type': 'application/json' } });

@@ -125,46 +125,78 @@ describe('next calls', () => {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     return { agent_id: 'me', agent_public_key: publicPem(privateKey), signed_policy: sign(privateKey, 'something else') };
   };
-  const refusals: [string, string, () => Arguments | Promise<Arguments>, string, string][] = [
-    ['arguments of search', 'search_intents', () => ({ page: 0, colour: 'red' }), 'INVALID_PARAMETER', 'call search_intents again'],
-    ['no uid', 'get_intent', () => ({ intent_uid: 'nonsense' }), 'INVALID_PARAMETER', 'call get_intent again'],
-    ['an unknown intent', 'get_intent', () => ({ intent_uid: 'a.example:none:v1' }), 'NOT_FOUND', 'Call search_intents'],
-    ['a misspelt uid', 'get_intent', () => ({ intent_uid: 'world.example:get-contry:v1' }), 'NOT_FOUND', meant],
-    ['a misspelt uid', 'execute_intent', executing({ intent_uid: 'word.example:get-country:v1' }), 'NOT_FOUND', meant],
-    ['half of what accepting takes', 'accept_policy', () => ({ agent_id: 'me' }), 'INVALID_PARAMETER', 'call accept_policy again'],
-    ['a signature over something else', 'accept_policy', signedElsewhere, 'INVALID_SIGNATURE', 'Call accept_policy without arguments'],
-    [
-      'missing parameters',
-      'execute_intent',
-      executing({ parameters: {} }),
-      'INVALID_PARAMETER',
-      'Call get_intent to see what each parameter',
-    ],
-    [
-      'an odd argument',
-      'execute_intent',
-      executing({ max_bytes: 1 }),
-      'INVALID_PARAMETER',
-      'Correct the arguments, and call execute_intent',
-    ],
-    ['an odd key', 'execute_intent', executing({ idempotency_key: 'a b' }), 'INVALID_PARAMETER', 'Correct the arguments'],
-    [
-      'another version',
-      'execute_intent',
-      executing({ intent_uid: 'world.example:get-country:v9' }),
-      'VERSION_CONFLICT',
-      'supported_versions',
-    ],
-    [
-      'a prohibited intent',
-      'execute_intent',
-      executing({ intent_uid: 'world.example:export-countries:v1' }),
-      'FORBIDDEN',
-      'Call search_intents for an intent that you may execute',
-    ],
+  const refusals: { what: string; tool: string; makeArguments: () => Arguments | Promise<Arguments>; code?: string; next: string }[] = [
+    {
+      what: 'arguments of search',
+      tool: 'search_intents',
+      makeArguments: () => ({ page: 0, colour: 'red' }),
+      next: 'call search_intents again',
+    },
+    { what: 'no uid', tool: 'get_intent', makeArguments: () => ({ intent_uid: 'nonsense' }), next: 'call get_intent again' },
+    {
+      what: 'an unknown intent',
+      tool: 'get_intent',
+      makeArguments: () => ({ intent_uid: 'a.example:none:v1' }),
+      code: 'NOT_FOUND',
+      next: 'Call search_intents',
+    },
+    {
+      what: 'a misspelt uid',
+      tool: 'get_intent',
+      makeArguments: () => ({ intent_uid: 'world.example:get-contry:v1' }),
+      code: 'NOT_FOUND',
+      next: meant,
+    },
+    {
+      what: 'a misspelt uid',
+      tool: 'execute_intent',
+      makeArguments: executing({ intent_uid: 'word.example:get-country:v1' }),
+      code: 'NOT_FOUND',
+      next: meant,
+    },
+    {
+      what: 'half of what accepting takes',
+      tool: 'accept_policy',
+      makeArguments: () => ({ agent_id: 'me' }),
+      next: 'call accept_policy again',
+    },
+    {
+      what: 'a signature over something else',
+      tool: 'accept_policy',
+      makeArguments: signedElsewhere,
+      code: 'INVALID_SIGNATURE',
+      next: 'Call accept_policy without arguments',
+    },
+    {
+      what: 'missing parameters',
+      tool: 'execute_intent',
+      makeArguments: executing({ parameters: {} }),
+      next: 'Call get_intent to see what each parameter',
+    },
+    {
+      what: 'an odd argument',
+      tool: 'execute_intent',
+      makeArguments: executing({ max_bytes: 1 }),
+      next: 'Correct the arguments, and call execute_intent',
+    },
+    { what: 'an odd key', tool: 'execute_intent', makeArguments: executing({ idempotency_key: 'a b' }), next: 'Correct the arguments' },
+    {
+      what: 'another version',
+      tool: 'execute_intent',
+      makeArguments: executing({ intent_uid: 'world.example:get-country:v9' }),
+      code: 'VERSION_CONFLICT',
+      next: 'supported_versions',
+    },
+    {
+      what: 'a prohibited intent',
+      tool: 'execute_intent',
+      makeArguments: executing({ intent_uid: 'world.example:export-countries:v1' }),
+      code: 'FORBIDDEN',
+      next: 'Call search_intents for an intent that you may execute',
+    },
   ];
 
-  test.each(refusals)('a refusal says the next call: %s', async (_, tool, makeArguments, code, next) => {
+  test.each(refusals)('a refusal says the next call: $what', async ({ tool, makeArguments, code = 'INVALID_PARAMETER', next }) => {
     const client = await connect('2025-11-25');
     const refused = await callTool(client, tool, await makeArguments());
     expect(refused).toMatchObject({ isError: true, data: { error: { code, details: { request_id: expect.any(String) } } } });
@@ -239,58 +271,73 @@ describe('mistakes in the protocol', () => {
   const newMethods = methods('server/discover', 'tools/list', 'tools/call', 'tasks/get', 'tasks/update', 'tasks/cancel');
   const tools = invalid('Unknown tool. Available tools: search_intents, get_intent, accept_policy, execute_intent.', -32602);
   const listed = { name: 'get_intent', arguments: [] };
-  const mistakes: [string, unknown, Record<string, string>, number, object][] = [
-    ['a batch', [request('ping')], {}, 400, invalid('The body must be one JSON-RPC 2.0 request or notification.')],
-    ['another JSON-RPC', { ...request('ping'), jsonrpc: '1.0' }, {}, 400, invalid(expect.any(String))],
-    ['a null id', { ...request('ping'), id: null }, {}, 400, invalid('The id of a request must be a string or an integer.')],
-    ['params in a list', { ...request('ping'), params: [] }, {}, 400, invalid('The params of a message must be an object.')],
-    ['an unknown method', request('resources/list'), {}, 200, oldMethods],
-    ['a method of the handshake', modernRequest('ping'), named('ping'), 404, newMethods],
-    [
-      'an unknown cursor',
-      request('tools/list', { cursor: 'x' }),
-      {},
-      200,
-      invalid('Unknown cursor. Leave it out: the list has one page.', -32602),
-    ],
-    ['an unknown tool', request('tools/call', { name: 'sing' }), {}, 200, tools],
-    ['arguments in a list', request('tools/call', listed), {}, 200, invalid('The arguments of a tool must be an object.', -32602)],
-    ['an unknown revision in the header', request('ping'), { 'MCP-Protocol-Version': '1999-01-01' }, 400, unsupportedVersion('1999-01-01')],
-    ['the revision with batches', request('ping'), { 'MCP-Protocol-Version': '2025-03-26' }, 400, unsupportedVersion('2025-03-26')],
-    [
-      'another revision in the header, even if that of the body is unknown',
-      request('tools/list', ofRevision('v999.0.0')),
-      modern,
-      400,
-      mismatch('MCP-Protocol-Version'),
-    ],
-    [
-      'an unknown revision in the body',
-      request('tools/list', ofRevision('<script>')),
-      { ...modern, 'MCP-Protocol-Version': '<script>' },
-      400,
-      unsupportedVersion('unknown'),
-    ],
-    ['no envelope', request('tools/list'), modern, 400, invalid(envelope, -32602)],
-    [
-      'no capabilities',
-      request('tools/list', { _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' } }),
-      modern,
-      400,
-      invalid(envelope, -32602),
-    ],
-    ['no header', modernRequest('tools/list'), {}, 400, mismatch('MCP-Protocol-Version')],
-    ['another method in the header', modernRequest('tools/list'), named('tools/call'), 400, mismatch('Mcp-Method')],
-    [
-      'another tool in the header',
-      modernRequest('tools/call', { name: 'get_intent' }),
-      named('tools/call', 'search_intents'),
-      400,
-      mismatch('Mcp-Name'),
-    ],
+  const mistakes: { what: string; body: unknown; headers?: Record<string, string>; status?: number; error: object }[] = [
+    { what: 'a batch', body: [request('ping')], error: invalid('The body must be one JSON-RPC 2.0 request or notification.') },
+    { what: 'another JSON-RPC', body: { ...request('ping'), jsonrpc: '1.0' }, error: invalid(expect.any(String)) },
+    { what: 'a null id', body: { ...request('ping'), id: null }, error: invalid('The id of a request must be a string or an integer.') },
+    { what: 'params in a list', body: { ...request('ping'), params: [] }, error: invalid('The params of a message must be an object.') },
+    { what: 'an unknown method', body: request('resources/list'), status: 200, error: oldMethods },
+    { what: 'a method of the handshake', body: modernRequest('ping'), headers: named('ping'), status: 404, error: newMethods },
+    {
+      what: 'an unknown cursor',
+      body: request('tools/list', { cursor: 'x' }),
+      status: 200,
+      error: invalid('Unknown cursor. Leave it out: the list has one page.', -32602),
+    },
+    { what: 'an unknown tool', body: request('tools/call', { name: 'sing' }), status: 200, error: tools },
+    {
+      what: 'arguments in a list',
+      body: request('tools/call', listed),
+      status: 200,
+      error: invalid('The arguments of a tool must be an object.', -32602),
+    },
+    {
+      what: 'an unknown revision in the header',
+      body: request('ping'),
+      headers: { 'MCP-Protocol-Version': '1999-01-01' },
+      error: unsupportedVersion('1999-01-01'),
+    },
+    {
+      what: 'the revision with batches',
+      body: request('ping'),
+      headers: { 'MCP-Protocol-Version': '2025-03-26' },
+      error: unsupportedVersion('2025-03-26'),
+    },
+    {
+      what: 'another revision in the header, even if that of the body is unknown',
+      body: request('tools/list', ofRevision('v999.0.0')),
+      headers: modern,
+      error: mismatch('MCP-Protocol-Version'),
+    },
+    {
+      what: 'an unknown revision in the body',
+      body: request('tools/list', ofRevision('<script>')),
+      headers: { ...modern, 'MCP-Protocol-Version': '<script>' },
+      error: unsupportedVersion('unknown'),
+    },
+    { what: 'no envelope', body: request('tools/list'), headers: modern, error: invalid(envelope, -32602) },
+    {
+      what: 'no capabilities',
+      body: request('tools/list', { _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' } }),
+      headers: modern,
+      error: invalid(envelope, -32602),
+    },
+    { what: 'no header', body: modernRequest('tools/list'), error: mismatch('MCP-Protocol-Version') },
+    {
+      what: 'another method in the header',
+      body: modernRequest('tools/list'),
+      headers: named('tools/call'),
+      error: mismatch('Mcp-Method'),
+    },
+    {
+      what: 'another tool in the header',
+      body: modernRequest('tools/call', { name: 'get_intent' }),
+      headers: named('tools/call', 'search_intents'),
+      error: mismatch('Mcp-Name'),
+    },
   ];
 
-  test.each(mistakes)('a mistake in the protocol is a JSON-RPC error: %s', async (_, body, headers, status, error) => {
+  test.each(mistakes)('a mistake in the protocol is a JSON-RPC error: $what', async ({ body, headers = {}, status = 400, error }) => {
     const answer = await post(body, headers);
     const id = (body as { id?: number | null }).id ?? undefined;
     expect({ status: answer.status, ...answer.body }).toEqual({ status, error, id, jsonrpc: '2.0' });

@@ -203,15 +203,39 @@ describe('a changed receipt', () => {
 describe('refusals', () => {
   const id = '01JWQ3K8Z5N7T9V2X4Y6B8D0FG';
   const off = { log: undefined, table: { get: async () => undefined } };
-  test.each<[what: string, open: () => Action, path: string, status: number, message: RegExp]>([
-    ['an unknown execution', () => actions.proof, id, 404, /^No execution with this id/],
-    ['an invalid id', () => actions.proof, 'x'.repeat(300), 404, /^No execution with this id/],
-    ['an unknown tile', () => actions.log, '/log/tile/0/009', 404, /^The log has no such tile/],
-    ['a path outside the tiles', () => actions.log, '/log/tile/../checkpoint', 404, /^The log has no such tile/],
-    ['a gate without receipts', () => createGetLog(off), '/log/key', 404, /^This gate does not issue receipts/],
-    ['a proof from a gate without receipts', () => createGetProof(off), id, 404, /^This gate does not issue receipts/],
-    ['a log without entries', () => createGetLog({ log: other.log, table: gate.database.table }), '/log/checkpoint', 404, /begins within/],
-  ])('the endpoints of receipts refuse %s', async (_, open, path, status, message) => {
+  test.each<{ what: string; open: () => Action; path: string; status: number; message: RegExp }>([
+    { what: 'an unknown execution', open: () => actions.proof, path: id, status: 404, message: /^No execution with this id/ },
+    { what: 'an invalid id', open: () => actions.proof, path: 'x'.repeat(300), status: 404, message: /^No execution with this id/ },
+    { what: 'an unknown tile', open: () => actions.log, path: '/log/tile/0/009', status: 404, message: /^The log has no such tile/ },
+    {
+      what: 'a path outside the tiles',
+      open: () => actions.log,
+      path: '/log/tile/../checkpoint',
+      status: 404,
+      message: /^The log has no such tile/,
+    },
+    {
+      what: 'a gate without receipts',
+      open: () => createGetLog(off),
+      path: '/log/key',
+      status: 404,
+      message: /^This gate does not issue receipts/,
+    },
+    {
+      what: 'a proof from a gate without receipts',
+      open: () => createGetProof(off),
+      path: id,
+      status: 404,
+      message: /^This gate does not issue receipts/,
+    },
+    {
+      what: 'a log without entries',
+      open: () => createGetLog({ log: other.log, table: gate.database.table }),
+      path: '/log/checkpoint',
+      status: 404,
+      message: /begins within/,
+    },
+  ])('the endpoints of receipts refuse $what', async ({ open, path, status, message }) => {
     const refusal = refusalOf(await invoke(open(), `GET ${path}`, { path: { id: path } }));
     expect(refusal).toMatchObject({ status, message: expect.stringMatching(message) });
   });

@@ -42,12 +42,12 @@ describe('a bucket', () => {
   });
 
   test.each([
-    ['has no such object', 404, 'NoSuchKey', undefined, 1],
-    ['does not exist', 404, 'NoSuchBucket', 'NoSuchBucket', 1],
-    ['may not be read', 403, 'AccessDenied', 'AccessDenied', 1],
-    ['fails', 500, 'InternalError', 'InternalError', 2],
-    ['is overloaded', 503, 'SlowDown', 'SlowDown', 2],
-  ])('a bucket that %s answers a read with nothing or with an error', async (_, status, code, name, attempts) => {
+    { what: 'has no such object', status: 404, code: 'NoSuchKey', name: undefined, attempts: 1 },
+    { what: 'does not exist', status: 404, code: 'NoSuchBucket', name: 'NoSuchBucket', attempts: 1 },
+    { what: 'may not be read', status: 403, code: 'AccessDenied', name: 'AccessDenied', attempts: 1 },
+    { what: 'fails', status: 500, code: 'InternalError', name: 'InternalError', attempts: 2 },
+    { what: 'is overloaded', status: 503, code: 'SlowDown', name: 'SlowDown', attempts: 2 },
+  ])('a bucket that $what answers a read with nothing or with an error', async ({ status, code, name, attempts }) => {
     const bucket = await bucketOf((_, response) => response.writeHead(status).end(failure(code)));
     const outcome = await bucket.read('a').catch((error: Error) => error.name);
     expect([outcome, requests]).toEqual([name, attempts]);

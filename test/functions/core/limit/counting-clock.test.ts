@@ -171,19 +171,47 @@ describe("the table's time", () => {
 describe('the clock of an instance', () => {
   const bounds = (earliestMs: number, latestMs: number) => ({ bounds: () => ({ earliestMs, latestMs }), observe: () => {} });
   test.each([
-    ['the measurement, if it is precise enough', bounds(9_000, 10_200), 60, 12_000, { earliestMs: 9_000, latestMs: 10_200 }],
-    ['its own clock, for a shorter period', bounds(9_000, 10_200), 40, 10_000, { earliestMs: 9_750, latestMs: 10_250 }],
-    ['its own clock, if the time of the table is unknown', undefined, 1, 10_000, { earliestMs: 9_993.75, latestMs: 10_006.25 }],
-    ['its own clock, for a total', undefined, Number.POSITIVE_INFINITY, 10_000, { earliestMs: 9_625, latestMs: 10_375 }],
-    [
-      'nothing, if its own clock is wrong and the measurement is not precise enough',
-      bounds(9_000, 10_200),
-      40,
-      10_201,
-      { doubt: '1 ms, 250 ms' },
-    ],
-    ['nothing, if the clocks are far apart', bounds(9_000, 10_200), 60, 20_201, { doubt: '10001 ms, 10000 ms' }],
-  ])('an instance counts by %s', (_, table, period, ownMs, expected) => {
+    {
+      what: 'the measurement, if it is precise enough',
+      table: bounds(9_000, 10_200),
+      period: 60,
+      ownMs: 12_000,
+      expected: { earliestMs: 9_000, latestMs: 10_200 },
+    },
+    {
+      what: 'its own clock, for a shorter period',
+      table: bounds(9_000, 10_200),
+      period: 40,
+      ownMs: 10_000,
+      expected: { earliestMs: 9_750, latestMs: 10_250 },
+    },
+    {
+      what: 'its own clock, if the time of the table is unknown',
+      period: 1,
+      ownMs: 10_000,
+      expected: { earliestMs: 9_993.75, latestMs: 10_006.25 },
+    },
+    {
+      what: 'its own clock, for a total',
+      period: Number.POSITIVE_INFINITY,
+      ownMs: 10_000,
+      expected: { earliestMs: 9_625, latestMs: 10_375 },
+    },
+    {
+      what: 'nothing, if its own clock is wrong and the measurement is not precise enough',
+      table: bounds(9_000, 10_200),
+      period: 40,
+      ownMs: 10_201,
+      expected: { doubt: '1 ms, 250 ms' },
+    },
+    {
+      what: 'nothing, if the clocks are far apart',
+      table: bounds(9_000, 10_200),
+      period: 60,
+      ownMs: 20_201,
+      expected: { doubt: '10001 ms, 10000 ms' },
+    },
+  ])('an instance counts by $what', ({ table, period, ownMs, expected }) => {
     const reading = openCountingClock(table, () => ownMs).read(period);
     const numbers = reading.doubt?.match(/\d+ ms/g)?.join(', ');
     expect(numbers === undefined ? reading : { doubt: numbers }).toEqual(expected);

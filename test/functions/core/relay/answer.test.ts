@@ -145,12 +145,18 @@ describe('answers in the 200s', () => {
     expect(map(200, '['.repeat(1_000_000), [], { contentType }).body).toEqual(bytes('['.repeat(1_000_000), contentType));
   });
 
-  test.each<[string, string, Parameter[], unknown, problem: string]>([
-    ['a missing member', '{}', [total], {}, 'is required and must be a number'],
-    ['a member of another type', '{"total":"1"}', [total], { total: '1' }, 'must be a number'],
-    ['a scalar of another type', '"1"', [total], { total: '1' }, 'must be a number'],
-    ['a scalar with two places', '1', [total, note], { value: 1 }, 'is required and must be a number'],
-  ])('an answer in the 200s is passed on, and what does not match is named: %s', (_, body, outputs, expected, problem) => {
+  test.each<{ what: string; body: string; outputs: Parameter[]; expected: unknown; problem: string }>([
+    { what: 'a missing member', body: '{}', outputs: [total], expected: {}, problem: 'is required and must be a number' },
+    { what: 'a member of another type', body: '{"total":"1"}', outputs: [total], expected: { total: '1' }, problem: 'must be a number' },
+    { what: 'a scalar of another type', body: '"1"', outputs: [total], expected: { total: '1' }, problem: 'must be a number' },
+    {
+      what: 'a scalar with two places',
+      body: '1',
+      outputs: [total, note],
+      expected: { value: 1 },
+      problem: 'is required and must be a number',
+    },
+  ])('an answer in the 200s is passed on, and what does not match is named: $what', ({ body, outputs, expected, problem }) => {
     expect(map(200, body, outputs)).toEqual({ body: expected, issues: [{ path: '/total', problem }] });
   });
 

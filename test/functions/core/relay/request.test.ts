@@ -144,56 +144,79 @@ describe('what carries a parameter', () => {
   const csv = 'a,b\n1,"ä"\n';
   const merge = 'application/merge-patch+json';
   const extended = 'application/vnd.api+json; ext="https://example.com/a;b"';
-  test.each<[string, Partial<IntentEndpoint>, Record<string, Partial<Parameter>>, Record<string, unknown>, object]>([
-    [
-      'the query of a POST',
-      {},
-      { $top: { in: 'query' }, ids: { in: 'query' }, name: {} },
-      { $top: 1, ids: [1, 2], name: 'x' },
-      { ...post, url: `${url}?%24top=1&ids=1&ids=2`, body: '{"name":"x"}' },
-    ],
-    ['a list as the whole body', whole, { all: {}, page: {} }, { all: [1], page: 2 }, { ...post, url: `${url}?page=2`, body: '[1]' }],
-    [
-      'an object as the whole body of a PATCH',
-      { method: 'PATCH', content_type: merge, body: 'all' },
-      { all: {} },
-      { all: { a: null } },
-      { ...post, method: 'PATCH', contentType: merge, body: '{"a":null}' },
-    ],
-    ['null as the whole body', whole, { all: {} }, { all: null }, { ...post, body: 'null' }],
-    ['a whole body that is not given', whole, { all: {} }, {}, { method: 'POST', url }],
-    ['a text', { ...whole, content_type: 'text/csv' }, { all: {} }, { all: csv }, { ...post, contentType: 'text/csv', body: csv }],
-    [
-      'JSON of a type with a parameter',
-      { content_type: extended },
-      { name: {} },
-      { name: 'x' },
-      { ...post, contentType: extended, body: '{"name":"x"}' },
-    ],
-    [
-      'a form with a charset',
-      { content_type: `${form}; charset=utf-8` },
-      { name: {} },
-      { name: 'ü' },
-      { ...post, contentType: `${form}; charset=utf-8`, body: 'name=%C3%BC' },
-    ],
-    [
-      'an object as a whole form',
-      { content_type: form, body: 'all' },
-      { all: {} },
-      { all: { a: 1, b: { c: [true] } } },
-      { ...post, contentType: form, body: 'a=1&b%5Bc%5D%5B0%5D=true' },
-    ],
-    [
-      'the body of a DELETE',
-      { method: 'DELETE' },
-      { ids: { in: 'body' }, force: {} },
-      { ids: [1], force: true },
-      { ...post, method: 'DELETE', url: `${origin}/a?force=true`, body: '{"ids":[1]}' },
-    ],
-    ['the body of a DELETE that has none', { method: 'DELETE' }, { ids: { in: 'body' } }, {}, { method: 'DELETE', url }],
-    ['no body', { body: null }, {}, {}, { method: 'POST', url }],
-  ])('the endpoint says what carries a parameter: %s', (_, endpoint, declared, values, request) => {
+  test.each<{
+    what: string;
+    endpoint: Partial<IntentEndpoint>;
+    declared: Record<string, Partial<Parameter>>;
+    values?: Record<string, unknown>;
+    request: object;
+  }>([
+    {
+      what: 'the query of a POST',
+      endpoint: {},
+      declared: { $top: { in: 'query' }, ids: { in: 'query' }, name: {} },
+      values: { $top: 1, ids: [1, 2], name: 'x' },
+      request: { ...post, url: `${url}?%24top=1&ids=1&ids=2`, body: '{"name":"x"}' },
+    },
+    {
+      what: 'a list as the whole body',
+      endpoint: whole,
+      declared: { all: {}, page: {} },
+      values: { all: [1], page: 2 },
+      request: { ...post, url: `${url}?page=2`, body: '[1]' },
+    },
+    {
+      what: 'an object as the whole body of a PATCH',
+      endpoint: { method: 'PATCH', content_type: merge, body: 'all' },
+      declared: { all: {} },
+      values: { all: { a: null } },
+      request: { ...post, method: 'PATCH', contentType: merge, body: '{"a":null}' },
+    },
+    { what: 'null as the whole body', endpoint: whole, declared: { all: {} }, values: { all: null }, request: { ...post, body: 'null' } },
+    { what: 'a whole body that is not given', endpoint: whole, declared: { all: {} }, request: { method: 'POST', url } },
+    {
+      what: 'a text',
+      endpoint: { ...whole, content_type: 'text/csv' },
+      declared: { all: {} },
+      values: { all: csv },
+      request: { ...post, contentType: 'text/csv', body: csv },
+    },
+    {
+      what: 'JSON of a type with a parameter',
+      endpoint: { content_type: extended },
+      declared: { name: {} },
+      values: { name: 'x' },
+      request: { ...post, contentType: extended, body: '{"name":"x"}' },
+    },
+    {
+      what: 'a form with a charset',
+      endpoint: { content_type: `${form}; charset=utf-8` },
+      declared: { name: {} },
+      values: { name: 'ü' },
+      request: { ...post, contentType: `${form}; charset=utf-8`, body: 'name=%C3%BC' },
+    },
+    {
+      what: 'an object as a whole form',
+      endpoint: { content_type: form, body: 'all' },
+      declared: { all: {} },
+      values: { all: { a: 1, b: { c: [true] } } },
+      request: { ...post, contentType: form, body: 'a=1&b%5Bc%5D%5B0%5D=true' },
+    },
+    {
+      what: 'the body of a DELETE',
+      endpoint: { method: 'DELETE' },
+      declared: { ids: { in: 'body' }, force: {} },
+      values: { ids: [1], force: true },
+      request: { ...post, method: 'DELETE', url: `${origin}/a?force=true`, body: '{"ids":[1]}' },
+    },
+    {
+      what: 'the body of a DELETE that has none',
+      endpoint: { method: 'DELETE' },
+      declared: { ids: { in: 'body' } },
+      request: { method: 'DELETE', url },
+    },
+    { what: 'no body', endpoint: { body: null }, declared: {}, request: { method: 'POST', url } },
+  ])('the endpoint says what carries a parameter: $what', ({ endpoint, declared, values = {}, request }) => {
     expect(buildCall(endpoint, declared, values)).toEqual(request);
   });
 
@@ -254,17 +277,29 @@ describe('objects in brackets', () => {
   const plain = 'must not contain members whose names are empty or contain brackets or control characters';
   const taken = 'must not contain the name of another parameter of this call, because members are sent as parameters';
   const brackets = { style: 'brackets' } as const;
-  test.each<[string, Partial<IntentEndpoint>, Record<string, Partial<Parameter>>, Record<string, unknown>, string]>([
-    ['a name that closes the bracket', {}, { a: brackets }, { a: { 'b]c': 1 } }, plain],
-    ['a name that opens another', {}, { a: brackets }, { a: { b: { 'c[d': 1 } } }, plain],
-    ['an empty name', {}, { a: brackets }, { a: [{ '': 1 }] }, plain],
-    ['a name with NUL', {}, { a: brackets }, { a: { 'b\0': 1 } }, plain],
-    ['another parameter', {}, { a: brackets, 'a[b]': {} }, { a: { b: 1 } }, taken],
-    ['another parameter in another case', {}, { a: brackets, 'A[B]': {} }, { a: { b: { c: 1 } } }, taken],
-    ['another parameter with a full stop', {}, { a: brackets, 'a.b.c': {} }, { a: { b: 1 } }, taken],
-    ['a member with a full stop', {}, { a: brackets, 'a[b][c]': {} }, { a: { 'b.c': 1 } }, taken],
-    ['the query in the URL', { url: `${origin}/a?a[b]=1` }, { a: brackets }, { a: { b: 1 } }, taken],
-  ])('a member whose name would leave the brackets of its parameter is refused: %s', (_, endpoint, declared, values, problem) => {
+  test.each<{
+    what: string;
+    endpoint?: Partial<IntentEndpoint>;
+    declared: Record<string, Partial<Parameter>>;
+    values: Record<string, unknown>;
+    problem: string;
+  }>([
+    { what: 'a name that closes the bracket', declared: { a: brackets }, values: { a: { 'b]c': 1 } }, problem: plain },
+    { what: 'a name that opens another', declared: { a: brackets }, values: { a: { b: { 'c[d': 1 } } }, problem: plain },
+    { what: 'an empty name', declared: { a: brackets }, values: { a: [{ '': 1 }] }, problem: plain },
+    { what: 'a name with NUL', declared: { a: brackets }, values: { a: { 'b\0': 1 } }, problem: plain },
+    { what: 'another parameter', declared: { a: brackets, 'a[b]': {} }, values: { a: { b: 1 } }, problem: taken },
+    { what: 'another parameter in another case', declared: { a: brackets, 'A[B]': {} }, values: { a: { b: { c: 1 } } }, problem: taken },
+    { what: 'another parameter with a full stop', declared: { a: brackets, 'a.b.c': {} }, values: { a: { b: 1 } }, problem: taken },
+    { what: 'a member with a full stop', declared: { a: brackets, 'a[b][c]': {} }, values: { a: { 'b.c': 1 } }, problem: taken },
+    {
+      what: 'the query in the URL',
+      endpoint: { url: `${origin}/a?a[b]=1` },
+      declared: { a: brackets },
+      values: { a: { b: 1 } },
+      problem: taken,
+    },
+  ])('a member whose name would leave the brackets of its parameter is refused: $what', ({ endpoint = {}, declared, values, problem }) => {
     for (const method of ['GET', 'POST'] as const) {
       const build = () => buildCall({ content_type: form, method, ...endpoint }, declared, values);
       expect(build).toThrow(ApiError);
