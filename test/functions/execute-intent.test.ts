@@ -145,7 +145,7 @@ describe('refused executions, which call no upstream', () => {
         { path: '/parameters/code', problem: 'must be a string' },
       ],
     ],
-  ])('an execution with %s is refused without costing quota', async (_, parameters, issues) => {
+  ])('an execution is refused without costing quota: %s', async (_, parameters, issues) => {
     await register();
     const refused = await run(parameters);
     expectRefusal(refused, {

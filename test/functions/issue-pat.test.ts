@@ -190,7 +190,7 @@ describe('POST /api/pat/issue', () => {
 
     test.each<[string, (agent: TestAgent) => Promise<unknown> | unknown, Parameters<typeof expectRefusal>[1]]>([
       [
-        'nothing',
+        'an empty body',
         () => ({}),
         refusals.invalid(['/agent_id', 'is required'], ['/signed_policy', 'is required'], ['/agent_public_key', 'is required']),
       ],

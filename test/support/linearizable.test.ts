@@ -18,7 +18,7 @@ const register: Model<number, Op> = {
 const op = (op: Op, invoked: number, returned = Number.POSITIVE_INFINITY): Operation<Op> => ({ op, invoked, returned });
 
 test.each<[string, Operation<Op>[]]>([
-  ['nothing at all', []],
+  ['an empty history', []],
   ['a read of either value while it is written', [op({ write: 1 }, 0, 9), op({ read: 0 }, 1, 2), op({ read: 1 }, 3, 4)]],
   ['a write that was not answered and took effect late', [op({ write: 1 }, 0), op({ read: 0 }, 5, 6), op({ read: 1 }, 7, 8)]],
   ['a write that was not answered and never took effect', [op({ write: 1 }, 0), op({ read: 0 }, 5, 6)]],

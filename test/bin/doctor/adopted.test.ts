@@ -66,7 +66,7 @@ describe('keys that an earlier stack left under an alias', () => {
 
 test.each<[string, Record<string, object | undefined>, string[]]>([
   [
-    'nothing at all',
+    'that nothing exists',
     { DescribeTable: undefined, DescribeUserPool: undefined, DescribeKey: undefined },
     ['table not found: R-1', 'table not found: A-1', 'user pool not found: eu-west-1_Abc', `key not found: ${arn}`],
   ],

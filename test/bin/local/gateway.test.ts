@@ -405,9 +405,9 @@ describe('pages that may make changes', () => {
 
   test.each<[string, () => string[]]>([
     ['programs, which have no origin', () => []],
-    ['its own', () => ['Origin', `http://${host()}`]],
-    ['its own, behind a proxy that speaks https', () => ['Origin', `https://${host()}`]],
-    ['those that corsOrigins names', () => ['Origin', 'https://pages.example']],
+    ['its own pages', () => ['Origin', `http://${host()}`]],
+    ['its own pages, behind a proxy that speaks https', () => ['Origin', `https://${host()}`]],
+    ['pages that corsOrigins names', () => ['Origin', 'https://pages.example']],
   ])('changes are accepted from %s', async (_, headers) => {
     expect((await send({ host: host(), headers: headers() })).status).toBe(200);
   });

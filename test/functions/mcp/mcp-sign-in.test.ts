@@ -141,7 +141,7 @@ test.each(dead)('/mcp/sign-in answers %s with 401, whatever is asked for', async
 });
 
 test.each<Target>(['GET /mcp/sign-in', 'DELETE /mcp/sign-in', 'PUT /mcp/sign-in', 'HEAD /mcp/sign-in'])(
-  '/mcp/sign-in answers %s with 401 as well, and with a valid PAT with 405',
+  '%s is answered with 401 as well, and with a valid PAT with 405',
   async (target) => {
     for (const headers of [{}, { Authorization: `Bearer ${expired}` }]) {
       const { status, headers: answered } = await sendAny({ headers }, target);

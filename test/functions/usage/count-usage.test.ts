@@ -77,7 +77,7 @@ describe('deliveries', () => {
   test.each<[string, number]>([
     ['in five minutes', noon + 5 * minuteMs],
     ['two days ago', noon - 2 * dayMs],
-  ])('a line of %s is counted', async (_, at) => {
+  ])('a line with a time %s is counted', async (_, at) => {
     const table = openMemoryTable();
     const { deliver, rollUp } = open(table);
     await deliver([lineOf(executed({ at }))]);

@@ -5,7 +5,7 @@ describe('readDocument', () => {
   const comments = (what: string, line: number, column: number) =>
     `The document is not JSON: it has a ${what} at line ${line}, column ${column}. Remove its comments and trailing commas.`;
   test.each([
-    { what: 'nothing', input: ' \n', message: 'The document is empty.' },
+    { what: 'an empty document', input: ' \n', message: 'The document is empty.' },
     { what: 'neither JSON nor YAML', input: '{"a": [}', message: /^The document is neither JSON nor YAML: .* at line 1, column 8/ },
     {
       what: 'a key that comes twice',

@@ -203,7 +203,7 @@ describe('descriptions of defaults', () => {
     ['that the values do not include', { ...text, enum: ['a'], default: 'b' }, 'must be one of "a"'],
     ['out of bounds', { type: 'integer', minimum: 1, default: 0 }, 'must be at least 1'],
     ['an object for a list', { type: 'array', default: {} }, 'must be an array'],
-  ])('a description does not state a default %s, which is noted', (_, schema, problem) => {
+  ])('a default is left out of the description and noted: %s', (_, schema, problem) => {
     const { inputs, notes } = planSchema(schema);
     expect(inputs[0]).not.toHaveProperty('description');
     expect(inputs[0]).not.toHaveProperty('default');

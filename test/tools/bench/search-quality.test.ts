@@ -18,7 +18,7 @@ describe('judge', () => {
       { 'nDCG@10': 0.218, 'recall@5': 0, 'recall@10': 0.5, MRR: 0.167, 'top 1': 0, 'top 3': 0, 'top 10': 1 },
     ],
     ['none among ten', [...others, 'a', 'b'], { 'nDCG@10': 0, 'recall@5': 0, 'recall@10': 0, MRR: 0, 'top 1': 0, 'top 3': 0, 'top 10': 0 }],
-  ])('judge measures %s', (_, found, quality) => {
+  ])('judge measures a ranking: %s', (_, found, quality) => {
     expect(judge(queries, () => found)).toEqual(quality);
   });
 });

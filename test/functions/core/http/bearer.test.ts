@@ -36,7 +36,7 @@ describe('bearerToken', () => {
   });
 
   test.each<[string, string | string[]]>([
-    ['nothing', ''],
+    ['an empty field', ''],
     ['another scheme', 'Basic YTpi'],
     ['DPoP if it is not accepted', 'DPoP x'],
     ['a line break', 'Bearer x\n'],

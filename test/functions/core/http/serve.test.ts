@@ -44,7 +44,7 @@ describe('a body', () => {
     ['a form', { 'Content-Type': 'application/x-www-form-urlencoded' }],
     ['JSON of a kind', { 'Content-Type': 'application/ld+json' }],
     ['another charset', { 'Content-Type': 'application/json; charset=utf-16' }],
-  ])('a body is refused as %s', async (_, headers) => {
+  ])('a body is refused: %s', async (_, headers) => {
     expect(await post(JSON.stringify(valid), headers)).toMatchObject({
       status: 415,
       body: {

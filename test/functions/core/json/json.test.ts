@@ -21,7 +21,7 @@ const issuesOf = (act: () => unknown) => (refusalOf(act) as ApiError).details.is
 
 describe('parseJson', () => {
   test.each<[string, string, string, string?]>([
-    ['nothing', '', 'is not JSON: at line 1, column 1, the text ends; expected a value'],
+    ['an empty text', '', 'is not JSON: at line 1, column 1, the text ends; expected a value'],
     ['a byte order mark', '\ufeff{}', 'is not JSON: it begins with a byte order mark'],
     ['NaN', '{"a":NaN}', 'is not JSON: at line 1, column 6, expected a value'],
     ['a trailing comma', '{"a":1,}', 'is not JSON: at line 1, column 8, expected a member name in double quotes'],

@@ -38,7 +38,7 @@ describe('signatureFromDer', () => {
 
   const good = der(1n << 200n, 1n << 100n);
   test.each([
-    ['nothing', Buffer.alloc(0)],
+    ['no bytes', Buffer.alloc(0)],
     ['r||s', raw(5n, 5n)],
     ['a byte too many', Buffer.concat([good, Buffer.alloc(1)])],
     ['a byte too few', good.subarray(0, -1)],

@@ -79,7 +79,7 @@ describe('signing', () => {
       { message: 'KMS returned a signature that its own public key does not verify' },
     ],
   ];
-  test.each(signFaults)('the signer issues no PAT with a response %s, and verification continues', async (_, fault, expected) => {
+  test.each(signFaults)('the signer issues no PAT for a response %s, and verification continues', async (_, fault, expected) => {
     let isFaulty = false;
     const { client, keyIds } = await start({
       disturb: (operation, answer) => (isFaulty && operation === 'Sign' ? fault(answer.body as Record<string, string>) : answer),

@@ -202,7 +202,7 @@ describe('compilePolicy', () => {
       '/permission',
       'must fit into a PAT: permit namespaces or all intents instead of so many individual ones',
     ],
-  ])('compilePolicy refuses %.60j: %s %s', (members, path, problem) => {
+  ])('compilePolicy refuses %j: %s %s', (members, path, problem) => {
     expect(problemsOf(members)).toEqual([{ path, problem }]);
   });
 

@@ -62,7 +62,7 @@ describe('answers in the 200s', () => {
     [200, 'null', [{ name: 'nothing', type: 'null' }], '{"nothing":null}'],
     [200, '{"toString":1}', [], '{"toString":1}'],
     [200, `${'['.repeat(200)}1${']'.repeat(200)}`, [], `{"items":${'['.repeat(200)}1${']'.repeat(200)}}`],
-  ])('an answer in the 200s is passed on: %i %.60s', (status, body, outputs, expected) => {
+  ])('an answer in the 200s is passed on: %i, case %#', (status, body, outputs, expected) => {
     const mapped = map(status, body, outputs, { contentType: 'application/json' });
     expect(mapped.issues).toEqual([]);
     expect(JSON.stringify(mapped.body)).toBe(expected);
@@ -208,7 +208,7 @@ test.each<[string | undefined, string | undefined]>([
   ['https://[', undefined],
   [`/${'x'.repeat(3000)}`, undefined],
   [undefined, undefined],
-])('a redirect says where it leads, without what may be a secret: %.60s', (location, shown) => {
+])('a redirect says where it leads, without what may be a secret: %s', (location, shown) => {
   const { details } = refusal(() => map(307, 'ignored', [], location === undefined ? {} : { headers: { location } }));
   expect(details).toEqual({ upstream_status: 307, outcome: 'unknown', ...(shown !== undefined && { location: shown }) });
 });

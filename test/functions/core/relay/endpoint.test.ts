@@ -270,7 +270,7 @@ describe('what carries the parameters', () => {
         { name: 'c', type: 'array', in: 'content_type', of: 'a' },
       ],
     ],
-  ])('the carrier of parameters may be %s', (_, endpoint, parameters) => {
+  ])('an endpoint may have %s', (_, endpoint, parameters) => {
     expect(checkEndpoint(endpoint, parameters, production)).toEqual([]);
   });
 
@@ -437,7 +437,7 @@ describe('what carries the parameters', () => {
       path: '/endpoint/content_type',
       problem: callersForm,
     })),
-  ])('the carrier of parameters must not be $what', ({ endpoint = post, inputs, path, problem }) => {
+  ])('an endpoint must not have $what', ({ endpoint = post, inputs, path, problem }) => {
     expect(checkEndpoint(endpoint, inputs, production)).toEqual([{ path, problem }]);
   });
 });

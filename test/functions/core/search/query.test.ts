@@ -15,7 +15,7 @@ test.each([
   ['no word that is known', ['webhook', 'zone'], ['webhook', 'zone']],
   ['no word of short parts, and none of stop words', ['appzone', 'withzone'], ['appzone', 'withzone']],
   ['no word that is very long', ['zone'.repeat(11)], ['zone'.repeat(11)]],
-])('respell adds %s', (_, words, spellings) => {
+])('respell spells %s', (_, words, spellings) => {
   const known = ['time', 'zone', 'webhook', 'app', 'with', 'zone'.repeat(9)];
   expect(respell(words, (word) => known.includes(word))).toEqual(spellings);
 });
