@@ -489,23 +489,30 @@ test('a key of another kind is refused', async () => {
   );
 });
 
-test.each<[string, string, Partial<ConnectOptions>, string]>([
-  ['an invalid address', 'gate.example', {}, 'the address of the gate must be an http or https URL, such as https://gate.example'],
-  [
-    'http to another machine',
-    'http://gate.example',
-    {},
-    'the address of the gate must begin with https://; tokens may be sent over http only to this machine',
-  ],
-  ['a password in the address', 'https://a:b@gate.example', {}, 'the address of the gate must not contain user information'],
-  ['no agentId', baseUrl, { agentId: '' }, 'connect needs an agentId'],
-  [
-    'no onPolicy',
-    baseUrl,
-    { onPolicy: true as unknown as OnPolicy },
-    'connect needs onPolicy, a function that decides whether a policy is accepted',
-  ],
-])('%s is misuse', async (_, url, options, message) => {
+test.each<{ what: string; url: string; options?: Partial<ConnectOptions>; message: string }>([
+  {
+    what: 'an invalid address',
+    url: 'gate.example',
+    message: 'the address of the gate must be an http or https URL, such as https://gate.example',
+  },
+  {
+    what: 'http to another machine',
+    url: 'http://gate.example',
+    message: 'the address of the gate must begin with https://; tokens may be sent over http only to this machine',
+  },
+  {
+    what: 'a password in the address',
+    url: 'https://a:b@gate.example',
+    message: 'the address of the gate must not contain user information',
+  },
+  { what: 'no agentId', url: baseUrl, options: { agentId: '' }, message: 'connect needs an agentId' },
+  {
+    what: 'no onPolicy',
+    url: baseUrl,
+    options: { onPolicy: true as unknown as OnPolicy },
+    message: 'connect needs onPolicy, a function that decides whether a policy is accepted',
+  },
+])('$what is misuse', async ({ url, options = {}, message }) => {
   await expect(connect(url, { agentId: 'me', onPolicy: () => true, ...options })).rejects.toThrow(new TypeError(message));
 });
 

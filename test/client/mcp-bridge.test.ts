@@ -37,15 +37,15 @@ async function openBridge() {
 const ping = (id: number | string) => ({ id, method: 'ping' });
 const pong = (id: number | string) => ({ jsonrpc: '2.0', id, result: { method: 'ping' } });
 
-test.each<[string, number | string, unknown, boolean]>([
-  ['its number', 7, 7, true],
-  ['its text', 'seven', 'seven', true],
-  ['zero', 0, 0, true],
-  ['another number', 7, 8, false],
-  ['the same digits as text', 7, '7', false],
-  ['no id', 7, undefined, false],
-  ['an object', 7, {}, false],
-])('a request is answered unless it has been cancelled: by %s', async (_, id, requestId, isDropped) => {
+test.each<{ what: string; id: number | string; requestId: unknown; isDropped: boolean }>([
+  { what: 'its number', id: 7, requestId: 7, isDropped: true },
+  { what: 'its text', id: 'seven', requestId: 'seven', isDropped: true },
+  { what: 'zero', id: 0, requestId: 0, isDropped: true },
+  { what: 'another number', id: 7, requestId: 8, isDropped: false },
+  { what: 'the same digits as text', id: 7, requestId: '7', isDropped: false },
+  { what: 'no id', id: 7, requestId: undefined, isDropped: false },
+  { what: 'an object', id: 7, requestId: {}, isDropped: false },
+])('a request is answered unless it has been cancelled: by $what', async ({ id, requestId, isDropped }) => {
   const { answer, cancel, release } = await openBridge();
   const [one, other] = [answer(ping(id)), answer(ping('other'))];
   expect(await cancel(requestId)).toBeUndefined();

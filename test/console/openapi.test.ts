@@ -36,11 +36,11 @@ test.each([
 });
 
 test.each([
-  ['create-intent', 'intent_uid', 'string', true],
-  ['create-intent', 'endpoint.method', '"GET" or "POST" or "PUT" or "DELETE" or "PATCH"', true],
-  ['create-intent', 'input_parameters[].name', 'string, at least 1 characters, at most 200 characters', true],
-  ['create-intent', 'deprecated', 'boolean', false],
-])('the body of %s has the member %s', (id, name, type, isRequired) => {
+  { id: 'create-intent', name: 'intent_uid', type: 'string', isRequired: true },
+  { id: 'create-intent', name: 'endpoint.method', type: '"GET" or "POST" or "PUT" or "DELETE" or "PATCH"', isRequired: true },
+  { id: 'create-intent', name: 'input_parameters[].name', type: 'string, at least 1 characters, at most 200 characters', isRequired: true },
+  { id: 'create-intent', name: 'deprecated', type: 'boolean', isRequired: false },
+])('the body of $id has the member $name', ({ id, name, type, isRequired }) => {
   const member = find(id).body.members.find((one) => one.name === name);
   expect(member).toMatchObject({ type: expect.stringContaining(type), isRequired });
 });

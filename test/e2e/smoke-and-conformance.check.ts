@@ -40,14 +40,19 @@ describe('the smoke test', () => {
   });
 
   test.each([
-    [
-      'nothing answers',
-      'http://127.0.0.1:1',
-      5,
-      'Nothing answers at http://127.0.0.1:1. Check the address, and whether the gate is running.\n',
-    ],
-    ['the address is none', 'here', 3, 'The address of the gate must be an http or https URL, such as https://gate.example.\n'],
-  ])('the smoke test ends in one sentence if %s', async (_, address, code, stderr) => {
+    {
+      what: 'nothing answers',
+      address: 'http://127.0.0.1:1',
+      code: 5,
+      stderr: 'Nothing answers at http://127.0.0.1:1. Check the address, and whether the gate is running.\n',
+    },
+    {
+      what: 'the address is none',
+      address: 'here',
+      code: 3,
+      stderr: 'The address of the gate must be an http or https URL, such as https://gate.example.\n',
+    },
+  ])('the smoke test ends in one sentence if $what', async ({ address, code, stderr }) => {
     await expect(runCommand('smoke', address)).rejects.toMatchObject({ code, stderr });
   });
 

@@ -209,23 +209,23 @@ describe('refused executions, which call no upstream', () => {
     expect(await run()).toMatchObject({ status: 200 });
   });
 
-  test.each<[title: string, rules: () => Partial<PolicyTemplate>, reason: string, message: string]>([
-    [
-      'a prohibited intent',
-      () => ({ prohibition: [{ target: `{base_url}/api/intents/${uid()}`, action: 'execute' }] }),
-      'prohibited',
-      'The usage policy prohibits this intent. GET /api/policy says which are permitted.',
-    ],
-    [
-      'an intent whose slug is only the beginning of a permitted one',
-      () => ({
+  test.each<{ what: string; rules: () => Partial<PolicyTemplate>; reason: string; message: string }>([
+    {
+      what: 'a prohibited intent',
+      rules: () => ({ prohibition: [{ target: `{base_url}/api/intents/${uid()}`, action: 'execute' }] }),
+      reason: 'prohibited',
+      message: 'The usage policy prohibits this intent. GET /api/policy says which are permitted.',
+    },
+    {
+      what: 'an intent whose slug is only the beginning of a permitted one',
+      rules: () => ({
         permission: [{ target: `{base_url}/api/intents/test.example:execute-${slug}-more:v1`, action: 'execute' }],
         prohibition: [],
       }),
-      'not_permitted',
-      'The PAT does not permit this intent. GET /api/policy says which are permitted.',
-    ],
-  ])('an execution of %s is refused', async (_, rules, reason, message) => {
+      reason: 'not_permitted',
+      message: 'The PAT does not permit this intent. GET /api/policy says which are permitted.',
+    },
+  ])('an execution of $what is refused', async ({ rules, reason, message }) => {
     await register();
     const template = { ...loadPolicyTemplate(), ...rules() };
     pat = await obtainPat(gate, agent, template);

@@ -1027,12 +1027,12 @@ const receiptIds = [
   ...['sequencereceiptsFunction3B5D5799', 'AlarmsReceiptAge93851BAC', 'AlarmsReceiptErrors76B4144A'],
 ];
 
-test.each<[string, Synthesis, string[], variable: string | undefined]>([
-  ['none by default', standard, [], undefined],
-  ['none by default, with a search collection', withCollection, [], undefined],
-  ['all with receipts: keyed', little, receiptIds, 'keyed'],
-  ['all with receipts: keyed, and every other setting', everything, receiptIds, 'keyed'],
-])('resources for receipts, whose logical ids never change: %s', (_, synthesis, ids, variable) => {
+test.each<{ what: string; synthesis: Synthesis; ids?: string[]; variable?: string }>([
+  { what: 'none by default', synthesis: standard },
+  { what: 'none by default, with a search collection', synthesis: withCollection },
+  { what: 'all with receipts: keyed', synthesis: little, ids: receiptIds, variable: 'keyed' },
+  { what: 'all with receipts: keyed, and every other setting', synthesis: everything, ids: receiptIds, variable: 'keyed' },
+])('resources for receipts, whose logical ids never change: $what', ({ synthesis, ids = [], variable }) => {
   const isOfReceipts = (id: string) => /^(Receipt|Log)Key|^ReceiptLog[0-9A-F]+$|^sequencereceiptsFunction|^AlarmsReceipt/.test(id);
   expect(Object.keys(synthesis.template.Resources).filter(isOfReceipts).sort()).toEqual([...ids].sort());
   for (const name of ['execute-intent', 'mcp', 'run-deferred-call']) expect(environmentOf(name, synthesis).RECEIPTS).toBe(variable);

@@ -22,10 +22,15 @@ async function reimport(before: readonly (readonly [string, Parameter[]])[], aft
 const flag: Parameter = { name: 'private', type: 'boolean' };
 const list: Parameter = { name: 'a/b~c', type: 'array' };
 
-test.each<[string, readonly (readonly [string, Parameter[]])[], readonly (readonly [string, Parameter[]])[], string[]]>([
-  [
-    'those of every intent',
-    [
+test.each<{
+  what: string;
+  before: readonly (readonly [string, Parameter[]])[];
+  after: readonly (readonly [string, Parameter[]])[];
+  lines?: string[];
+}>([
+  {
+    what: 'those of every intent',
+    before: [
       [
         'one',
         [
@@ -35,27 +40,27 @@ test.each<[string, readonly (readonly [string, Parameter[]])[], readonly (readon
       ],
       ['two', [{ ...flag, default: true }]],
     ],
-    [
+    after: [
       ['one', [{ ...flag, description: 'Default: false' }, list]],
       ['two', [flag]],
     ],
-    ['private of world.example:one:v1: false', 'a/b~c of world.example:one:v1: []', 'private of world.example:two:v1: true'],
-  ],
-  [
-    'objects, and lists of named things',
-    [['one', [{ ...list, default: [{ name: 'x' }] }]]],
-    [['one', [list]]],
-    ['a/b~c of world.example:one:v1: [{"name":"x"}]'],
-  ],
-  [
-    'long values in part',
-    [['one', [{ ...list, default: 'x'.repeat(99) }]]],
-    [['one', [list]]],
-    [`a/b~c of world.example:one:v1: "${'x'.repeat(58)}…`],
-  ],
-  [
-    'none that are changed or stay',
-    [
+    lines: ['private of world.example:one:v1: false', 'a/b~c of world.example:one:v1: []', 'private of world.example:two:v1: true'],
+  },
+  {
+    what: 'objects, and lists of named things',
+    before: [['one', [{ ...list, default: [{ name: 'x' }] }]]],
+    after: [['one', [list]]],
+    lines: ['a/b~c of world.example:one:v1: [{"name":"x"}]'],
+  },
+  {
+    what: 'long values in part',
+    before: [['one', [{ ...list, default: 'x'.repeat(99) }]]],
+    after: [['one', [list]]],
+    lines: [`a/b~c of world.example:one:v1: "${'x'.repeat(58)}…`],
+  },
+  {
+    what: 'none that are changed or stay',
+    before: [
       [
         'one',
         [
@@ -64,7 +69,7 @@ test.each<[string, readonly (readonly [string, Parameter[]])[], readonly (readon
         ],
       ],
     ],
-    [
+    after: [
       [
         'one',
         [
@@ -73,11 +78,10 @@ test.each<[string, readonly (readonly [string, Parameter[]])[], readonly (readon
         ],
       ],
     ],
-    [],
-  ],
-  ['none of parameters that are no longer there', [['one', [{ ...flag, default: false }]]], [['one', []]], []],
-  ['none of other members', [['one', [{ ...flag, schema: { default: 1 } }]]], [['one', [flag]]], []],
-])('importing again names the defaults that it removes: %s', async (_, before, after, lines) => {
+  },
+  { what: 'none of parameters that are no longer there', before: [['one', [{ ...flag, default: false }]]], after: [['one', []]] },
+  { what: 'none of other members', before: [['one', [{ ...flag, schema: { default: 1 } }]]], after: [['one', [flag]]] },
+])('importing again names the defaults that it removes: $what', async ({ before, after, lines = [] }) => {
   const changes = await reimport(before, after);
   expect(describeDefaults(changes)).toEqual(lines);
   expect(removedDefaults(changes).map(({ parameter, intent_uid }) => `${parameter} of ${intent_uid}`)).toEqual(

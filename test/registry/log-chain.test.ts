@@ -36,15 +36,15 @@ function check(entries: readonly LogEntry[], head = headAt(10), expected?: LogHe
 const misfitsOf = (...some: Parameters<typeof check>) => check(...some).misfits.map(({ seq, problem }) => `${seq} ${problem}`);
 
 describe('a log fits', () => {
-  test.each<[string, Parameters<typeof check>, number, number | undefined]>([
-    ['as it was written', [log], 10, 1],
-    ['if its beginning has expired', [log.slice(4)], 6, 5],
-    ['if entries have come since its head was read', [log, headAt(7)], 10, 1],
-    ['without any change', [[], { seq: 0, digest: null }], 0, undefined],
-    ['if all of it has expired', [[]], 0, undefined],
-    ['with the head that an earlier check has printed', [log, headAt(10), headAt(6)], 10, 1],
-    ['if its head has moved on meanwhile', [log, headAt(7), undefined, headAt(10)], 10, 1],
-  ])('a log fits %s', (_, given, count, oldest) => {
+  test.each<{ what: string; given: Parameters<typeof check>; count: number; oldest?: number }>([
+    { what: 'as it was written', given: [log], count: 10, oldest: 1 },
+    { what: 'if its beginning has expired', given: [log.slice(4)], count: 6, oldest: 5 },
+    { what: 'if entries have come since its head was read', given: [log, headAt(7)], count: 10, oldest: 1 },
+    { what: 'without any change', given: [[], { seq: 0, digest: null }], count: 0 },
+    { what: 'if all of it has expired', given: [[]], count: 0 },
+    { what: 'with the head that an earlier check has printed', given: [log, headAt(10), headAt(6)], count: 10, oldest: 1 },
+    { what: 'if its head has moved on meanwhile', given: [log, headAt(7), undefined, headAt(10)], count: 10, oldest: 1 },
+  ])('a log fits $what', ({ given, count, oldest }) => {
     expect(check(...given)).toEqual({ misfits: [], count, ...(oldest && { oldest: { seq: oldest, at: at(oldest).at } }) });
   });
 

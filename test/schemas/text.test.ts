@@ -20,27 +20,27 @@ test.each([
 });
 
 test.each([
-  ['a tag character', 'Get weather\u{e0053}', 'U+E0053', 12],
-  ['zero width space', 'Acme\u200bBot', 'U+200B', 5],
-  ['soft hyphen', 'a\u00adb', 'U+00AD', 2],
-  ['invisible plus', 'a\u2064b', 'U+2064', 2],
-  ['a variation selector after a letter', 'a\ufe0fb', 'U+FE0F', 2],
-  ['a variation selector after a digit', '1\ufe0f', 'U+FE0F', 2],
-  ['a variation selector of the supplement', 'a\u{e0101}', 'U+E0101', 2],
-  ['a run of joiners', 'a\u200d\u200db', 'U+200D', 2],
-  ['a joiner at the end', 'a\u200d', 'U+200D', 2],
-  ['a Hangul filler', 'a\u3164b', 'U+3164', 2],
-  ['escape', 'a\u001b[8mb', 'U+001B', 2],
-  ['CSI', 'a\u009b8mb', 'U+009B', 2],
-  ['delete', 'a\u007f', 'U+007F', 2],
-  ['a carriage return', 'a\rb', 'U+000D', 2],
-  ['Arabic letter mark', 'a\u061cb', 'U+061C', 2],
-  ['an override', '\u{1f600}\u202eb', 'U+202E', 2],
-  ['an isolate', 'a\u2066b', 'U+2066', 2],
-  ['line separator', 'a\u2028b', 'U+2028', 2],
-  ['paragraph separator', 'a\u2029b', 'U+2029', 2],
-  ['byte order mark', 'a\ufeffb', 'U+FEFF', 2],
-])('%s is refused by its number and place, and not echoed', (_, text, codePoint, at) => {
+  { what: 'a tag character', text: 'Get weather\u{e0053}', codePoint: 'U+E0053', at: 12 },
+  { what: 'zero width space', text: 'Acme\u200bBot', codePoint: 'U+200B', at: 5 },
+  { what: 'soft hyphen', text: 'a\u00adb', codePoint: 'U+00AD', at: 2 },
+  { what: 'invisible plus', text: 'a\u2064b', codePoint: 'U+2064', at: 2 },
+  { what: 'a variation selector after a letter', text: 'a\ufe0fb', codePoint: 'U+FE0F', at: 2 },
+  { what: 'a variation selector after a digit', text: '1\ufe0f', codePoint: 'U+FE0F', at: 2 },
+  { what: 'a variation selector of the supplement', text: 'a\u{e0101}', codePoint: 'U+E0101', at: 2 },
+  { what: 'a run of joiners', text: 'a\u200d\u200db', codePoint: 'U+200D', at: 2 },
+  { what: 'a joiner at the end', text: 'a\u200d', codePoint: 'U+200D', at: 2 },
+  { what: 'a Hangul filler', text: 'a\u3164b', codePoint: 'U+3164', at: 2 },
+  { what: 'escape', text: 'a\u001b[8mb', codePoint: 'U+001B', at: 2 },
+  { what: 'CSI', text: 'a\u009b8mb', codePoint: 'U+009B', at: 2 },
+  { what: 'delete', text: 'a\u007f', codePoint: 'U+007F', at: 2 },
+  { what: 'a carriage return', text: 'a\rb', codePoint: 'U+000D', at: 2 },
+  { what: 'Arabic letter mark', text: 'a\u061cb', codePoint: 'U+061C', at: 2 },
+  { what: 'an override', text: '\u{1f600}\u202eb', codePoint: 'U+202E', at: 2 },
+  { what: 'an isolate', text: 'a\u2066b', codePoint: 'U+2066', at: 2 },
+  { what: 'line separator', text: 'a\u2028b', codePoint: 'U+2028', at: 2 },
+  { what: 'paragraph separator', text: 'a\u2029b', codePoint: 'U+2029', at: 2 },
+  { what: 'byte order mark', text: 'a\ufeffb', codePoint: 'U+FEFF', at: 2 },
+])('$what is refused by its number and place, and not echoed', ({ text, codePoint, at }) => {
   for (const schema of [name(200), description]) {
     expect(schema.safeParse(text).error?.issues).toMatchObject([{ message: refused(codePoint, at) }]);
   }

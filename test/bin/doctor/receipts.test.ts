@@ -37,22 +37,22 @@ describe('an adopted log of receipts', () => {
     ]);
   });
 
-  test.each<[string, string, object | undefined, string[]]>([
-    ['a bucket that does not exist', 'HEAD /log-1', undefined, ['bucket not found: log-1']],
-    ['keys that do not exist', 'DescribeKey', undefined, [`key not found: ${receiptKey}`, `key not found: ${logKey}`]],
-    [
-      'keys that sign PATs',
-      'DescribeKey',
-      complete().DescribeKey,
-      ['the receipt key is not an Ed25519 signing key', 'the log key is not an Ed25519 signing key'],
-    ],
-    [
-      'keys that are disabled',
-      'DescribeKey',
-      { KeyMetadata: { ...edwards, KeyState: 'Disabled' } },
-      ['the receipt key is Disabled', 'the log key is Disabled'],
-    ],
-  ])('an adopted log of receipts may not have %s', async (_, operation, answer, expected) => {
+  test.each<{ what: string; operation: string; answer?: object; expected: string[] }>([
+    { what: 'a bucket that does not exist', operation: 'HEAD /log-1', expected: ['bucket not found: log-1'] },
+    { what: 'keys that do not exist', operation: 'DescribeKey', expected: [`key not found: ${receiptKey}`, `key not found: ${logKey}`] },
+    {
+      what: 'keys that sign PATs',
+      operation: 'DescribeKey',
+      answer: complete().DescribeKey,
+      expected: ['the receipt key is not an Ed25519 signing key', 'the log key is not an Ed25519 signing key'],
+    },
+    {
+      what: 'keys that are disabled',
+      operation: 'DescribeKey',
+      answer: { KeyMetadata: { ...edwards, KeyState: 'Disabled' } },
+      expected: ['the receipt key is Disabled', 'the log key is Disabled'],
+    },
+  ])('an adopted log of receipts may not have $what', async ({ operation, answer, expected }) => {
     if (answer) answers[operation] = answer;
     else delete answers[operation];
     expect((await examineLog()).map(({ detail }) => detail)).toEqual(expected);

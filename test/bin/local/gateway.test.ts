@@ -154,10 +154,10 @@ describe('the event', () => {
   });
 
   test.each([
-    ['text in UTF-8', Buffer.from('ü'), 'ü', false],
-    ['a byte order mark', Buffer.from('\ufeff{}'), '\ufeff{}', false],
-    ['bytes that are no UTF-8', Buffer.from([0xff, 0x00]), '/wA=', true],
-  ])('the event has a body of %s', async (_, sent, body, isBase64Encoded) => {
+    { what: 'text in UTF-8', sent: Buffer.from('ü'), body: 'ü', isBase64Encoded: false },
+    { what: 'a byte order mark', sent: Buffer.from('\ufeff{}'), body: '\ufeff{}', isBase64Encoded: false },
+    { what: 'bytes that are no UTF-8', sent: Buffer.from([0xff, 0x00]), body: '/wA=', isBase64Encoded: true },
+  ])('the event has a body of $what', async ({ sent, body, isBase64Encoded }) => {
     await send({ body: sent });
     expect(events[0]).toMatchObject({ body, isBase64Encoded });
   });
@@ -221,12 +221,12 @@ describe('compression', () => {
     expect(length).toBeLessThan(100);
   });
 
-  test.each<[string, string | undefined, number, object?]>([
-    ['none is accepted', undefined, 1_000],
-    ['the text is shorter than the API says', 'gzip', 999],
-    ['it is excluded', 'gzip;q=0', 1_000],
-    ['the function has encoded already', 'gzip', 1_000, { 'content-encoding': 'identity' }],
-  ])('a response is not compressed if %s', async (_, accepted, bytes, headers = {}) => {
+  test.each<{ what: string; accepted: string | undefined; bytes: number; headers?: object }>([
+    { what: 'none is accepted', accepted: undefined, bytes: 1_000 },
+    { what: 'the text is shorter than the API says', accepted: 'gzip', bytes: 999 },
+    { what: 'it is excluded', accepted: 'gzip;q=0', bytes: 1_000 },
+    { what: 'the function has encoded already', accepted: 'gzip', bytes: 1_000, headers: { 'content-encoding': 'identity' } },
+  ])('a response is not compressed if $what', async ({ accepted, bytes, headers = {} }) => {
     const { coding, length, body, text } = await ask(accepted, bytes, headers);
     expect([coding, length, body.toString()]).toEqual(['content-encoding' in headers ? 'identity' : undefined, bytes, text]);
   });

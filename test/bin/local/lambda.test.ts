@@ -73,15 +73,15 @@ describe('openLambdas', () => {
   });
 
   test.each([
-    ['throws', 'throw new Error("no")', 'example threw', 'Error: no'],
-    [
-      'dies of an uncaught exception',
-      'setTimeout(() => { throw new Error("later") }); await new Promise(() => {})',
-      'an environment of example ended',
-      'Error: later',
-    ],
-    ['exits', 'process.exit(3)', 'an environment of example ended', undefined],
-  ])('a function that %s fails only this invocation, and its log says why', async (_, body, message, logged) => {
+    { what: 'throws', body: 'throw new Error("no")', message: 'example threw', logged: 'Error: no' },
+    {
+      what: 'dies of an uncaught exception',
+      body: 'setTimeout(() => { throw new Error("later") }); await new Promise(() => {})',
+      message: 'an environment of example ended',
+      logged: 'Error: later',
+    },
+    { what: 'exits', body: 'process.exit(3)', message: 'an environment of example ended', logged: undefined },
+  ])('a function that $what fails only this invocation, and its log says why', async ({ body, message, logged }) => {
     const lines: string[] = [];
     const lambda = open(`if (event.fail) { ${body} } return 'fine'`, { maxOfOne: 1, onLog: (line) => lines.push(line) });
     await expect(lambda.invoke({ fail: true })).rejects.toEqual(new LambdaFailure(message));

@@ -41,13 +41,13 @@ test.each<[string, object, string]>([
   expect(refused.filter((text) => text.endsWith(`refuses sing: ${problem}`))).not.toEqual([]);
 });
 
-test.each<[string, object, string, string]>([
-  ['alternatives at the top', { anyOf: [{ required: ['a'] }] }, 'sing', 'anyOf at the top'],
-  ['conditions for all', { allOf: [{ required: ['a'] }] }, 'sing', 'allOf at the top'],
-  ['no properties', { properties: undefined }, 'sing', 'its input, which is no object with properties'],
-  ['a long name', {}, 's'.repeat(41), 'its name'],
-  ['a name with a space', {}, 'sing a song', 'its name'],
-])('the table of providers has one that refuses a tool with %s', (_, more, name, problem) => {
+test.each<{ what: string; more?: object; name: string; problem: string }>([
+  { what: 'alternatives at the top', more: { anyOf: [{ required: ['a'] }] }, name: 'sing', problem: 'anyOf at the top' },
+  { what: 'conditions for all', more: { allOf: [{ required: ['a'] }] }, name: 'sing', problem: 'allOf at the top' },
+  { what: 'no properties', more: { properties: undefined }, name: 'sing', problem: 'its input, which is no object with properties' },
+  { what: 'a long name', name: 's'.repeat(41), problem: 'its name' },
+  { what: 'a name with a space', name: 'sing a song', problem: 'its name' },
+])('the table of providers has one that refuses a tool with $what', ({ more = {}, name, problem }) => {
   const refused = refusedFor({ type: 'object', properties: {}, ...more }, name);
   expect(refused.filter((text) => text.endsWith(`refuses ${name}: ${problem}`))).not.toEqual([]);
 });

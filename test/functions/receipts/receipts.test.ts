@@ -166,27 +166,27 @@ describe('a changed receipt', () => {
     },
   );
 
-  test.each<[what: string, change: () => Partial<typeof file>, trusted: () => Promise<object>, problem: RegExp]>([
-    ['a missing part', () => ({ proof: undefined as never }), async () => ({}), /lacks proof or log_key/],
-    [
-      'a key that is not trusted',
-      () => ({}),
-      async () => ({ logKey: (await other.log.publicKeys()).key }),
-      /differs from the key that you trust/,
-    ],
-    [
-      'a checkpoint of another gate',
-      () => ({}),
-      async () => ({ checkpoints: [await checkpointOf(other, 5)] }),
-      /^The checkpoint is of another log/,
-    ],
-    [
-      'a fork',
-      () => ({}),
-      async () => ({ checkpoints: [await checkpointOf(receipts, await sizeOf(file.proof))] }),
-      /^Fork: the log has signed two checkpoints of size \d+ with different roots/,
-    ],
-  ])('the verification of a receipt reports %s', async (_, change, trusted, problem) => {
+  test.each<{ what: string; change: () => Partial<typeof file>; trusted: () => Promise<object>; problem: RegExp }>([
+    { what: 'a missing part', change: () => ({ proof: undefined as never }), trusted: async () => ({}), problem: /lacks proof or log_key/ },
+    {
+      what: 'a key that is not trusted',
+      change: () => ({}),
+      trusted: async () => ({ logKey: (await other.log.publicKeys()).key }),
+      problem: /differs from the key that you trust/,
+    },
+    {
+      what: 'a checkpoint of another gate',
+      change: () => ({}),
+      trusted: async () => ({ checkpoints: [await checkpointOf(other, 5)] }),
+      problem: /^The checkpoint is of another log/,
+    },
+    {
+      what: 'a fork',
+      change: () => ({}),
+      trusted: async () => ({ checkpoints: [await checkpointOf(receipts, await sizeOf(file.proof))] }),
+      problem: /^Fork: the log has signed two checkpoints of size \d+ with different roots/,
+    },
+  ])('the verification of a receipt reports $what', async ({ change, trusted, problem }) => {
     const report = await verifyReceipt({ ...file, ...change() }, await trusted());
     expect(report.isValid).toBe(false);
     expect(report.checks.map((one) => one.problem ?? '').filter(Boolean)).toContainEqual(expect.stringMatching(problem));

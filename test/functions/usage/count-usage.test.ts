@@ -274,11 +274,11 @@ describe('a run that rolls up', () => {
     expect(await executionsOf(table)).toBe(15);
   });
 
-  test.each<[title: string, pages: number, counted: number, oldestMinute: number]>([
-    ['before its first page', 0, 0, 10],
-    ['within the first minute', 4, 0, 10],
-    ['within the third minute', 28, 6, 8],
-  ])('a run that rolls up and is out of time %s leaves the rest to the next one', async (_, pages, counted, oldestMinute) => {
+  test.each<{ what: string; pages: number; counted: number; oldestMinute: number }>([
+    { what: 'before its first page', pages: 0, counted: 0, oldestMinute: 10 },
+    { what: 'within the first minute', pages: 4, counted: 0, oldestMinute: 10 },
+    { what: 'within the third minute', pages: 28, counted: 6, oldestMinute: 8 },
+  ])('a run that rolls up and is out of time $what leaves the rest to the next one', async ({ pages, counted, oldestMinute }) => {
     const table = openMemoryTable(1);
     await deliverFive(table);
     let asked = 0;

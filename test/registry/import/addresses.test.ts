@@ -113,23 +113,28 @@ describe('addresses of operations', () => {
 
 describe('addresses that are not given', () => {
   const none = 'has no absolute server address; give one with --base-url';
-  test.each<[title: string, servers: unknown, path: string, reason: string]>([
-    ['relative to a document at no address', [{ url: '/v2' }], '/servers/0/url', none],
-    ['a host without a scheme', [{ url: 'up.example/v1' }], '/servers/0/url', none],
-    ['a host and port without a scheme', [{ url: 'localhost:8080/v1' }], '/servers/0/url', none],
-    ['an empty host, in which parsers find another', [{ url: 'https:///v1' }], '/servers/0/url', none],
-    ['one slash too few', [{ url: 'https:/up.example' }], '/servers/0/url', none],
-    ['another scheme', [{ url: 'wss://up.example' }], '/servers/0/url', none],
-    ['a server without a url', [{ description: 'Uploads' }], '/servers/0/url', none],
-    ['a server that is nothing', [null], '', none],
-    ['one server instead of a list', { url: 'https://up.example' }, '/servers', 'has servers that are not a list; correct the document'],
-    [
-      'a variable with allowed values, none of which is the default',
-      [{ url: 'https://up.example/{zone}', variables: { zone: { enum: ['a', 'b'] } } }],
-      '/servers/0/url',
-      'has the server variable zone without a default; correct the document',
-    ],
-  ])('an operation whose address is not given is skipped: %s', (_, servers, path, reason) => {
+  test.each<{ what: string; servers: unknown; path: string; reason: string }>([
+    { what: 'relative to a document at no address', servers: [{ url: '/v2' }], path: '/servers/0/url', reason: none },
+    { what: 'a host without a scheme', servers: [{ url: 'up.example/v1' }], path: '/servers/0/url', reason: none },
+    { what: 'a host and port without a scheme', servers: [{ url: 'localhost:8080/v1' }], path: '/servers/0/url', reason: none },
+    { what: 'an empty host, in which parsers find another', servers: [{ url: 'https:///v1' }], path: '/servers/0/url', reason: none },
+    { what: 'one slash too few', servers: [{ url: 'https:/up.example' }], path: '/servers/0/url', reason: none },
+    { what: 'another scheme', servers: [{ url: 'wss://up.example' }], path: '/servers/0/url', reason: none },
+    { what: 'a server without a url', servers: [{ description: 'Uploads' }], path: '/servers/0/url', reason: none },
+    { what: 'a server that is nothing', servers: [null], path: '', reason: none },
+    {
+      what: 'one server instead of a list',
+      servers: { url: 'https://up.example' },
+      path: '/servers',
+      reason: 'has servers that are not a list; correct the document',
+    },
+    {
+      what: 'a variable with allowed values, none of which is the default',
+      servers: [{ url: 'https://up.example/{zone}', variables: { zone: { enum: ['a', 'b'] } } }],
+      path: '/servers/0/url',
+      reason: 'has the server variable zone without a default; correct the document',
+    },
+  ])('an operation whose address is not given is skipped: $what', ({ servers, path, reason }) => {
     const paths = { '/tides': { get: act('list'), put: act('upload', { servers }) } };
     const planned = plan(document(paths, at('https://eu.example')));
     expect(urlsOf(planned)).toEqual(['https://eu.example/tides']);
@@ -367,29 +372,34 @@ describe('places of path parameters', () => {
   const planPath = (path: string, ...names: string[]) =>
     plan(document({ [path]: { get: act('act', { parameters: names.map((name) => parameter(name)) }) } }, at('https://a.example')));
   const oneSegment = (name: string) => `the path parameter ${name} is one segment: slashes in it are percent-encoded`;
-  test.each<[path: string, names: string[], template: string, notes?: string[]]>([
-    ['/users/:id', ['id'], '/users/{id}'],
-    ['/users/:id/posts/:post_id.json', ['id', 'post_id'], '/users/{id}/posts/{post_id}.json'],
-    ['/flights/:from-:to', ['from', 'to'], '/flights/{from}-{to}'],
-    ['/users/:user-id', ['user-id'], '/users/{user-id}'],
-    ['/users/:id_type/:id', ['id'], '/users/:id_type/{id}'],
-    ['/users/:id(\\d+)/:tab?', ['id', 'tab'], '/users/{id}/{tab}'],
-    ['/users/:id?fields=all', ['id'], '/users/{id}?fields=all'],
-    ['/users/{id}/:id', ['id'], '/users/{id}/:id'],
-    ['/orders/{id}:cancel', ['id'], '/orders/{id}:cancel'],
-    ['/orders:batchGet', [], '/orders:batchGet'],
-    ['/orders/{id:int}', ['id'], '/orders/{id}'],
-    ['/orders/{id:[0-9]{4}}', ['id'], '/orders/{id}'],
-    ['/orders/{id : \\d+}/{ line }', ['id', 'line'], '/orders/{id}/{line}'],
-    ['/orders/{id?}', ['id'], '/orders/{id}'],
-    ['/files/{rest*}', ['rest'], '/files/{rest}', [oneSegment('rest')]],
-    ['/files/{**rest}', ['rest'], '/files/{rest}', [oneSegment('rest')]],
-    ['/files/{+path}', ['path'], '/files/{path}', [oneSegment('path')]],
-    ['/{proxy+}', ['proxy'], '/{proxy}', [oneSegment('proxy')]],
-    ['/files/{file:path}', ['file'], '/files/{file}', [oneSegment('file')]],
-    ['/v1/{name=harbours/*}:move', ['name'], '/v1/{name}:move', [oneSegment('name')]],
-    ['/users/{userID}', ['user_id'], '/users/{user_id}', ['the path variable userID was read as the path parameter user_id']],
-  ])('the path %s has places for the parameters %j', (path, names, template, notes = []) => {
+  test.each<{ path: string; names: string[]; template: string; notes?: string[] }>([
+    { path: '/users/:id', names: ['id'], template: '/users/{id}' },
+    { path: '/users/:id/posts/:post_id.json', names: ['id', 'post_id'], template: '/users/{id}/posts/{post_id}.json' },
+    { path: '/flights/:from-:to', names: ['from', 'to'], template: '/flights/{from}-{to}' },
+    { path: '/users/:user-id', names: ['user-id'], template: '/users/{user-id}' },
+    { path: '/users/:id_type/:id', names: ['id'], template: '/users/:id_type/{id}' },
+    { path: '/users/:id(\\d+)/:tab?', names: ['id', 'tab'], template: '/users/{id}/{tab}' },
+    { path: '/users/:id?fields=all', names: ['id'], template: '/users/{id}?fields=all' },
+    { path: '/users/{id}/:id', names: ['id'], template: '/users/{id}/:id' },
+    { path: '/orders/{id}:cancel', names: ['id'], template: '/orders/{id}:cancel' },
+    { path: '/orders:batchGet', names: [], template: '/orders:batchGet' },
+    { path: '/orders/{id:int}', names: ['id'], template: '/orders/{id}' },
+    { path: '/orders/{id:[0-9]{4}}', names: ['id'], template: '/orders/{id}' },
+    { path: '/orders/{id : \\d+}/{ line }', names: ['id', 'line'], template: '/orders/{id}/{line}' },
+    { path: '/orders/{id?}', names: ['id'], template: '/orders/{id}' },
+    { path: '/files/{rest*}', names: ['rest'], template: '/files/{rest}', notes: [oneSegment('rest')] },
+    { path: '/files/{**rest}', names: ['rest'], template: '/files/{rest}', notes: [oneSegment('rest')] },
+    { path: '/files/{+path}', names: ['path'], template: '/files/{path}', notes: [oneSegment('path')] },
+    { path: '/{proxy+}', names: ['proxy'], template: '/{proxy}', notes: [oneSegment('proxy')] },
+    { path: '/files/{file:path}', names: ['file'], template: '/files/{file}', notes: [oneSegment('file')] },
+    { path: '/v1/{name=harbours/*}:move', names: ['name'], template: '/v1/{name}:move', notes: [oneSegment('name')] },
+    {
+      path: '/users/{userID}',
+      names: ['user_id'],
+      template: '/users/{user_id}',
+      notes: ['the path variable userID was read as the path parameter user_id'],
+    },
+  ])('the path $path has places for the parameters $names', ({ path, names, template, notes = [] }) => {
     const planned = planPath(path, ...names);
     expect(urlsOf(planned)).toEqual([`https://a.example${template}`]);
     const inputs = names.map((name) => ({ name, type: 'string', required: true, maxLength: 9 }));
@@ -505,12 +515,12 @@ describe('operations that look alike', () => {
   });
 });
 
-test.each<[name: string, other: string, where: string, inputs: string[]]>([
-  ['X-Zone', 'x-zone', 'header', ['x-zone']],
-  ['x-zone', 'X-ZONE', 'header', ['X-ZONE']],
-  ['X-Zone', 'X-Zone', 'header', ['X-Zone']],
-  ['X-Zone', 'x-zone', 'query', ['X-Zone', 'x-zone']],
-])('a parameter %s of the path and one %s of the operation in the %s are %j', (name, other, where, inputs) => {
+test.each<{ name: string; other: string; where: string; inputs: string[] }>([
+  { name: 'X-Zone', other: 'x-zone', where: 'header', inputs: ['x-zone'] },
+  { name: 'x-zone', other: 'X-ZONE', where: 'header', inputs: ['X-ZONE'] },
+  { name: 'X-Zone', other: 'X-Zone', where: 'header', inputs: ['X-Zone'] },
+  { name: 'X-Zone', other: 'x-zone', where: 'query', inputs: ['X-Zone', 'x-zone'] },
+])('a parameter $name of the path and one $other of the operation in the $where are $inputs', ({ name, other, where, inputs }) => {
   const parameter = (name: string, value: string) => ({ name, in: where, schema: { type: 'string', description: value } });
   const item = { parameters: [parameter(name, 'of the path')], get: act('list', { parameters: [parameter(other, 'of the operation')] }) };
   const [intent] = plan(document({ '/tides': item }, at('https://a.example'))).intents;
@@ -533,18 +543,18 @@ describe('other credentials', () => {
     bearer: { type: 'http', scheme: 'bearer' },
   };
   type Scheme = keyof typeof schemes;
-  test.each<[title: string, security: Scheme[][] | undefined, operation: Scheme[][] | undefined, note?: string]>([
-    ['another key in the same header', [['client']], [['app']], once('app', 'client')],
-    ['another scheme of the same header', [['bearer']], [['basic']], once('basic', 'bearer')],
-    ['another header', [['client']], [['admin']], besides('admin', 'client')],
-    ['one more header', [['client']], [['client', 'admin']], besides('admin', 'client')],
-    ['none of two others', [['client']], [['bearer'], ['query']], besides('bearer', 'client')],
-    ['one of several', [['client'], ['bearer']], [['bearer'], ['client']]],
-    ['none at all', [['client']], []],
-    ['none if it likes', [['client']], [['app'], []]],
-    ['what the document says', [['client']], undefined],
-    ['what most operations say', undefined, [['app']], once('app', 'client')],
-  ])('an operation that needs another credential than the service sends says so: %s', (_, security, operation, note = '') => {
+  test.each<{ what: string; security: Scheme[][] | undefined; operation: Scheme[][] | undefined; note?: string }>([
+    { what: 'another key in the same header', security: [['client']], operation: [['app']], note: once('app', 'client') },
+    { what: 'another scheme of the same header', security: [['bearer']], operation: [['basic']], note: once('basic', 'bearer') },
+    { what: 'another header', security: [['client']], operation: [['admin']], note: besides('admin', 'client') },
+    { what: 'one more header', security: [['client']], operation: [['client', 'admin']], note: besides('admin', 'client') },
+    { what: 'none of two others', security: [['client']], operation: [['bearer'], ['query']], note: besides('bearer', 'client') },
+    { what: 'one of several', security: [['client'], ['bearer']], operation: [['bearer'], ['client']] },
+    { what: 'none at all', security: [['client']], operation: [] },
+    { what: 'none if it likes', security: [['client']], operation: [['app'], []] },
+    { what: 'what the document says', security: [['client']], operation: undefined },
+    { what: 'what most operations say', security: undefined, operation: [['app']], note: once('app', 'client') },
+  ])('an operation that needs another credential than the service sends says so: $what', ({ security, operation, note = '' }) => {
     const secure = (given: Scheme[][] | undefined) => ({
       security: given?.map((names) => Object.fromEntries(names.map((name) => [name, []]))),
     });

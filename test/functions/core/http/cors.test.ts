@@ -23,20 +23,25 @@ async function headersFor(steps: Action, allowedOrigins: string | undefined, ori
 const exposed = '*';
 
 describe.each(Object.entries(answers))('%s', (_, steps) => {
-  test.each<[string, string | undefined, string | undefined, object]>([
-    ['no page if none is allowed', undefined, 'https://a.example', {}],
-    ['every page if all are', '*', 'https://a.example', { allowed: '*', exposed }],
-    [
-      'a page that is allowed',
-      'https://a.example,https://b.example',
-      'https://b.example',
-      { allowed: 'https://b.example', vary: 'Origin', exposed },
-    ],
-    ['no other page', 'https://a.example', 'https://b.example', { vary: 'Origin' }],
-    ['no page of the same name but another scheme', 'https://a.example', 'http://a.example', { vary: 'Origin' }],
-    ['no page that hides its origin', 'https://a.example', 'null', { vary: 'Origin' }],
-    ['what is no page', 'https://a.example', undefined, { vary: 'Origin' }],
-  ])('the CORS headers let in %s', async (_, allowedOrigins, origin, expected) => {
+  test.each<{ what: string; allowedOrigins: string | undefined; origin: string | undefined; expected: object }>([
+    { what: 'no page if none is allowed', allowedOrigins: undefined, origin: 'https://a.example', expected: {} },
+    { what: 'every page if all are', allowedOrigins: '*', origin: 'https://a.example', expected: { allowed: '*', exposed } },
+    {
+      what: 'a page that is allowed',
+      allowedOrigins: 'https://a.example,https://b.example',
+      origin: 'https://b.example',
+      expected: { allowed: 'https://b.example', vary: 'Origin', exposed },
+    },
+    { what: 'no other page', allowedOrigins: 'https://a.example', origin: 'https://b.example', expected: { vary: 'Origin' } },
+    {
+      what: 'no page of the same name but another scheme',
+      allowedOrigins: 'https://a.example',
+      origin: 'http://a.example',
+      expected: { vary: 'Origin' },
+    },
+    { what: 'no page that hides its origin', allowedOrigins: 'https://a.example', origin: 'null', expected: { vary: 'Origin' } },
+    { what: 'what is no page', allowedOrigins: 'https://a.example', origin: undefined, expected: { vary: 'Origin' } },
+  ])('the CORS headers let in $what', async ({ allowedOrigins, origin, expected }) => {
     expect(await headersFor(steps, allowedOrigins, origin)).toEqual(expected);
   });
 });

@@ -58,22 +58,27 @@ describe('a body', () => {
 
   const jsonMessage = 'The body is not acceptable JSON. Correct the problems in details.issues, then send it again.';
   const message = 'The request is not valid. Correct every problem in details.issues, then send it again.';
-  test.each<[string, string | undefined, string, { path: string; problem: string }[]]>([
-    ['nothing', undefined, jsonMessage, [{ path: '', problem: 'is not JSON: at line 1, column 1, the text ends; expected a value' }]],
-    ['a list', '[]', message, [{ path: '', problem: 'must be a JSON object' }]],
-    [
-      'everything wrong at once',
-      JSON.stringify({ service_name: '', service_url: 'ftp://x', description: 1, service_id: canary, rev: 1 }),
-      message,
-      [
+  test.each<{ what: string; body: string | undefined; expected: string; issues: { path: string; problem: string }[] }>([
+    {
+      what: 'nothing',
+      body: undefined,
+      expected: jsonMessage,
+      issues: [{ path: '', problem: 'is not JSON: at line 1, column 1, the text ends; expected a value' }],
+    },
+    { what: 'a list', body: '[]', expected: message, issues: [{ path: '', problem: 'must be a JSON object' }] },
+    {
+      what: 'everything wrong at once',
+      body: JSON.stringify({ service_name: '', service_url: 'ftp://x', description: 1, service_id: canary, rev: 1 }),
+      expected: message,
+      issues: [
         { path: '/service_name', problem: 'must not be empty' },
         { path: '/service_url', problem: 'must be an absolute http or https URL without user information' },
         { path: '/description', problem: 'must be a string' },
         { path: '/service_id', problem: 'is not a known member; remove it' },
         { path: '/rev', problem: 'is not a known member; remove it' },
       ],
-    ],
-  ])('a body of %s is refused', async (_, body, expected, issues) => {
+    },
+  ])('a body of $what is refused', async ({ body, expected, issues }) => {
     const answer = await post(body);
     expect(answer).toMatchObject({ status: 400, body: { error: { code: 'INVALID_PARAMETER', message: expected, details: { issues } } } });
     expect(answer.body.error.details.issues).toEqual(issues);

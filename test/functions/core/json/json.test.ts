@@ -20,26 +20,35 @@ const refusal = (text: string) => refusalOf(() => parseJson(text));
 const issuesOf = (act: () => unknown) => (refusalOf(act) as ApiError).details.issues;
 
 describe('parseJson', () => {
-  test.each<[string, string, string, string?]>([
-    ['an empty text', '', 'is not JSON: at line 1, column 1, the text ends; expected a value'],
-    ['a byte order mark', '\ufeff{}', 'is not JSON: it begins with a byte order mark'],
-    ['NaN', '{"a":NaN}', 'is not JSON: at line 1, column 6, expected a value'],
-    ['a trailing comma', '{"a":1,}', 'is not JSON: at line 1, column 8, expected a member name in double quotes'],
-    ['two texts', '{}{}', 'is not JSON: at line 1, column 3, expected the end of the text'],
-    ['a trailing comma, lines below', '{\r\n  "a": [1,\n    2,\n  ]\n}', 'is not JSON: at line 4, column 3, expected a value'],
-    ['single quotes', "{'a':1}", 'is not JSON: at line 1, column 2, expected a member name in double quotes or }'],
-    ['duplicate members', '{"a":1,"a":2}', duplicate],
-    ['duplicates through escapes', '{"a":1,"\\u0061":2}', duplicate],
-    ['duplicates deep inside', '{"x":[{"a":{},"b":[],"a":1}]}', duplicate, '/x/0'],
-    ['duplicates under names that are too long to be repeated', `{"${'x'.repeat(300)}":{"a":1,"a":2}}`, duplicate],
-    ['__proto__', '{"__proto__":{"admin":true}}', 'must not contain a member named __proto__'],
-    ['__proto__ through escapes', '{"a":{"\\u005f_proto__":1}}', 'must not contain a member named __proto__', '/a'],
-    ['1e400', '{"a":1e400}', range],
-    ['33 levels', '['.repeat(33) + ']'.repeat(33), depth],
-    ['5,000 levels', `${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}`, depth],
-    ['a lone surrogate', '{"a":"\\ud800"}', 'must not contain a lone surrogate'],
-    ['a lone surrogate in a name', '{"\\udc00":1}', 'must not contain a lone surrogate'],
-  ])('parseJson refuses %s', (_, text, problem, path = '') => {
+  test.each<{ what: string; text: string; problem: string; path?: string }>([
+    { what: 'an empty text', text: '', problem: 'is not JSON: at line 1, column 1, the text ends; expected a value' },
+    { what: 'a byte order mark', text: '\ufeff{}', problem: 'is not JSON: it begins with a byte order mark' },
+    { what: 'NaN', text: '{"a":NaN}', problem: 'is not JSON: at line 1, column 6, expected a value' },
+    { what: 'a trailing comma', text: '{"a":1,}', problem: 'is not JSON: at line 1, column 8, expected a member name in double quotes' },
+    { what: 'two texts', text: '{}{}', problem: 'is not JSON: at line 1, column 3, expected the end of the text' },
+    {
+      what: 'a trailing comma, lines below',
+      text: '{\r\n  "a": [1,\n    2,\n  ]\n}',
+      problem: 'is not JSON: at line 4, column 3, expected a value',
+    },
+    { what: 'single quotes', text: "{'a':1}", problem: 'is not JSON: at line 1, column 2, expected a member name in double quotes or }' },
+    { what: 'duplicate members', text: '{"a":1,"a":2}', problem: duplicate },
+    { what: 'duplicates through escapes', text: '{"a":1,"\\u0061":2}', problem: duplicate },
+    { what: 'duplicates deep inside', text: '{"x":[{"a":{},"b":[],"a":1}]}', problem: duplicate, path: '/x/0' },
+    { what: 'duplicates under names that are too long to be repeated', text: `{"${'x'.repeat(300)}":{"a":1,"a":2}}`, problem: duplicate },
+    { what: '__proto__', text: '{"__proto__":{"admin":true}}', problem: 'must not contain a member named __proto__' },
+    {
+      what: '__proto__ through escapes',
+      text: '{"a":{"\\u005f_proto__":1}}',
+      problem: 'must not contain a member named __proto__',
+      path: '/a',
+    },
+    { what: '1e400', text: '{"a":1e400}', problem: range },
+    { what: '33 levels', text: '['.repeat(33) + ']'.repeat(33), problem: depth },
+    { what: '5,000 levels', text: `${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}`, problem: depth },
+    { what: 'a lone surrogate', text: '{"a":"\\ud800"}', problem: 'must not contain a lone surrogate' },
+    { what: 'a lone surrogate in a name', text: '{"\\udc00":1}', problem: 'must not contain a lone surrogate' },
+  ])('parseJson refuses $what', ({ text, problem, path = '' }) => {
     const error = refusal(text);
     expect(error).toBeInstanceOf(ApiError);
     expect(error).toMatchObject({ code: 'INVALID_PARAMETER', status: 400, details: { issues: [{ path, problem }] } });

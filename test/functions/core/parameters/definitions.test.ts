@@ -128,15 +128,25 @@ describe('patterns', () => {
 describe('definitions that contradict themselves', () => {
   const idle = (type: string) => `must be left out, because it does not apply to type ${type}`;
   const like = (problem: string) => `${problem}, like every value of this parameter`;
-  test.each<[string, Partial<Parameter>, string, string]>([
-    ['bounds', { type: 'number', minimum: 2, maximum: 1 }, '/minimum', 'must not be greater than maximum'],
-    ['lengths', { minLength: 2, maxLength: 1 }, '/minLength', 'must not be greater than maxLength'],
-    ['minimum of text', { minimum: 1 }, '/minimum', idle('string')],
-    ['pattern of a number', { type: 'number', pattern: 'a' }, '/pattern', idle('number')],
-    ['default of another type', { default: 1 }, '/default', like('must be a string')],
-    ['default out of bounds', { type: 'integer', maximum: 1, default: 2 }, '/default', like('must be at most 1')],
-    ['allowed value of another type', { enum: ['a', 1] }, '/enum/1', like('must be a string')],
-  ])('a definition that contradicts itself is refused: %s', (_, definition, path, problem) => {
+  test.each<{ what: string; definition: Partial<Parameter>; path: string; problem: string }>([
+    {
+      what: 'bounds',
+      definition: { type: 'number', minimum: 2, maximum: 1 },
+      path: '/minimum',
+      problem: 'must not be greater than maximum',
+    },
+    { what: 'lengths', definition: { minLength: 2, maxLength: 1 }, path: '/minLength', problem: 'must not be greater than maxLength' },
+    { what: 'minimum of text', definition: { minimum: 1 }, path: '/minimum', problem: idle('string') },
+    { what: 'pattern of a number', definition: { type: 'number', pattern: 'a' }, path: '/pattern', problem: idle('number') },
+    { what: 'default of another type', definition: { default: 1 }, path: '/default', problem: like('must be a string') },
+    {
+      what: 'default out of bounds',
+      definition: { type: 'integer', maximum: 1, default: 2 },
+      path: '/default',
+      problem: like('must be at most 1'),
+    },
+    { what: 'allowed value of another type', definition: { enum: ['a', 1] }, path: '/enum/1', problem: like('must be a string') },
+  ])('a definition that contradicts itself is refused: $what', ({ definition, path, problem }) => {
     expect(check(definition)).toEqual([{ path: `/input_parameters/1${path}`, problem }]);
   });
 

@@ -41,12 +41,12 @@ describe('a service with 2,000 intents', () => {
 
   const namesOf = (from: number, count: number) => Array.from({ length: count }, (_, index) => `Intent ${from + index}`);
 
-  test.each<[string, number | string, number, number]>([
-    ['page 1', 0, 0, 3],
-    ['page 200 by its cursor', uidOf(1_989), 1_990, 3],
-    ['page 200 by its number', 1_990, 1_990, 3],
-    ['page 11 by its number', 100, 100, 10],
-  ])('%s takes few read units', async (_, from, first, most) => {
+  test.each<{ what: string; from: number | string; first: number; most: number }>([
+    { what: 'page 1', from: 0, first: 0, most: 3 },
+    { what: 'page 200 by its cursor', from: uidOf(1_989), first: 1_990, most: 3 },
+    { what: 'page 200 by its number', from: 1_990, first: 1_990, most: 3 },
+    { what: 'page 11 by its number', from: 100, first: 100, most: 10 },
+  ])('$what takes few read units', async ({ from, first, most }) => {
     database.readUnits.length = 0;
     const page = await listIntents(database.table, service(), from, 10);
     expect({ total: page.total, names: page.intents.map(({ intent_name }) => intent_name) }).toEqual({

@@ -378,33 +378,33 @@ describe('upstreams', () => {
   });
 
   const triple = gzipSync(gzipSync(gzipSync(body)));
-  test.each<[string, string, Buffer, read?: Buffer]>([
-    ['the name of a charset', 'utf-8', Buffer.from(body)],
-    ['none', 'none', Buffer.from(body)],
-    ['the name of nothing', 'constructor', Buffer.from(body)],
-    ['a charset beside a coding', 'UTF-8, gzip', gzipSync(body), Buffer.from(body)],
-    ['a coding with a parameter', 'gzip;charset=utf-8', gzipSync(body), Buffer.from(body)],
-    ['bytes in no coding', 'none', Buffer.from([0x22, 0xff, 0x22])],
-    ['text in the wrong coding', 'gzip', Buffer.from(body)],
-    ['a coding named twice', 'gzip, gzip', gzipSync(body), Buffer.from(body)],
-    ['a coding that cannot be decoded', 'compress', Buffer.from([0x1f, 0x9d, 0x90])],
-    ['a coding below one that cannot be decoded', 'gzip, zstd, compress', Buffer.from([0x1f, 0x9d, 0x90])],
-    ['three codings', 'gzip, gzip, gzip', triple],
-  ])('an upstream that names an odd coding does not lose its answer: %s', async (_, coding, content, read = content) => {
+  test.each<{ what: string; coding: string; content: Buffer; read?: Buffer }>([
+    { what: 'the name of a charset', coding: 'utf-8', content: Buffer.from(body) },
+    { what: 'none', coding: 'none', content: Buffer.from(body) },
+    { what: 'the name of nothing', coding: 'constructor', content: Buffer.from(body) },
+    { what: 'a charset beside a coding', coding: 'UTF-8, gzip', content: gzipSync(body), read: Buffer.from(body) },
+    { what: 'a coding with a parameter', coding: 'gzip;charset=utf-8', content: gzipSync(body), read: Buffer.from(body) },
+    { what: 'bytes in no coding', coding: 'none', content: Buffer.from([0x22, 0xff, 0x22]) },
+    { what: 'text in the wrong coding', coding: 'gzip', content: Buffer.from(body) },
+    { what: 'a coding named twice', coding: 'gzip, gzip', content: gzipSync(body), read: Buffer.from(body) },
+    { what: 'a coding that cannot be decoded', coding: 'compress', content: Buffer.from([0x1f, 0x9d, 0x90]) },
+    { what: 'a coding below one that cannot be decoded', coding: 'gzip, zstd, compress', content: Buffer.from([0x1f, 0x9d, 0x90]) },
+    { what: 'three codings', coding: 'gzip, gzip, gzip', content: triple },
+  ])('an upstream that names an odd coding does not lose its answer: $what', async ({ coding, content, read = content }) => {
     const upstream = keep(await startUpstream((_, response) => response.writeHead(201, { 'Content-Encoding': coding }).end(content)));
     const answer = await relay().call(at(upstream));
     expect([answer.status, answer.unusable, answer.body.toString('latin1')]).toEqual([201, undefined, read.toString('latin1')]);
   });
 
   const bomb = 'x'.repeat(5_000_000);
-  test.each<[string, string, () => Buffer, string]>([
-    ['a bomb of gzip', 'gzip', () => gzipSync(bomb), 'answer_too_large'],
-    ['a bomb of deflate', 'deflate', () => deflateRawSync(bomb), 'answer_too_large'],
-    ['a bomb of Brotli', 'br', () => brotliCompressSync(bomb), 'answer_too_large'],
-    ['a bomb of zstd', 'zstd', () => zstdCompressSync(bomb), 'answer_too_large'],
-    ['a bomb in a bomb', 'gzip, gzip', () => gzipSync(gzipSync(bomb)), 'answer_too_large'],
-    ['half of it', 'br', () => brotliCompressSync(body).subarray(0, 5), 'broken_answer'],
-  ])('an upstream that answers with %s has executed the call', async (_, coding, encode, unusable) => {
+  test.each<{ what: string; coding: string; encode: () => Buffer; unusable: string }>([
+    { what: 'a bomb of gzip', coding: 'gzip', encode: () => gzipSync(bomb), unusable: 'answer_too_large' },
+    { what: 'a bomb of deflate', coding: 'deflate', encode: () => deflateRawSync(bomb), unusable: 'answer_too_large' },
+    { what: 'a bomb of Brotli', coding: 'br', encode: () => brotliCompressSync(bomb), unusable: 'answer_too_large' },
+    { what: 'a bomb of zstd', coding: 'zstd', encode: () => zstdCompressSync(bomb), unusable: 'answer_too_large' },
+    { what: 'a bomb in a bomb', coding: 'gzip, gzip', encode: () => gzipSync(gzipSync(bomb)), unusable: 'answer_too_large' },
+    { what: 'half of it', coding: 'br', encode: () => brotliCompressSync(body).subarray(0, 5), unusable: 'broken_answer' },
+  ])('an upstream that answers with $what has executed the call', async ({ coding, encode, unusable }) => {
     const encoded = encode();
     const upstream = keep(await startUpstream((_, response) => response.writeHead(201, { 'Content-Encoding': coding }).end(encoded)));
     const answer = await relay().call(at(upstream));

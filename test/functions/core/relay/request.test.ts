@@ -108,18 +108,18 @@ const form = 'application/x-www-form-urlencoded';
 
 describe('lists and objects in a query or form', () => {
   const deep = { b: 'c d', d: [1, { e: null }], f: {} };
-  test.each<[string, Parameter['style'], unknown, string]>([
-    ['repeated', undefined, [1, 2], 'a=1&a=2'],
-    ['an object as members', undefined, { b: 1 }, 'b=1'],
-    ['commas', 'commas', [1, 'b,c'], 'a=1,b%2Cc'],
-    ['an object with commas', 'commas', { R: 1, G: 2 }, 'a=R,1,G,2'],
-    ['spaces', 'spaces', ['a', 'b'], 'a=a%20b'],
-    ['pipes', 'pipes', ['a', 'b'], 'a=a%7Cb'],
-    ['brackets', 'brackets', deep, 'a%5Bb%5D=c%20d&a%5Bd%5D%5B0%5D=1&a%5Bd%5D%5B1%5D%5Be%5D=null'],
-    ['a list in brackets', 'brackets', ['x', 'y'], 'a%5B0%5D=x&a%5B1%5D=y'],
-    ['a text in brackets', 'brackets', 'x', 'a=x'],
-    ['JSON', 'json', { b: [1] }, 'a=%7B%22b%22%3A%5B1%5D%7D'],
-  ])('a list or object in a query or form is written: %s', (_, style, value, expected) => {
+  test.each<{ what: string; style?: Parameter['style']; value: unknown; expected: string }>([
+    { what: 'repeated', value: [1, 2], expected: 'a=1&a=2' },
+    { what: 'an object as members', value: { b: 1 }, expected: 'b=1' },
+    { what: 'commas', style: 'commas', value: [1, 'b,c'], expected: 'a=1,b%2Cc' },
+    { what: 'an object with commas', style: 'commas', value: { R: 1, G: 2 }, expected: 'a=R,1,G,2' },
+    { what: 'spaces', style: 'spaces', value: ['a', 'b'], expected: 'a=a%20b' },
+    { what: 'pipes', style: 'pipes', value: ['a', 'b'], expected: 'a=a%7Cb' },
+    { what: 'brackets', style: 'brackets', value: deep, expected: 'a%5Bb%5D=c%20d&a%5Bd%5D%5B0%5D=1&a%5Bd%5D%5B1%5D%5Be%5D=null' },
+    { what: 'a list in brackets', style: 'brackets', value: ['x', 'y'], expected: 'a%5B0%5D=x&a%5B1%5D=y' },
+    { what: 'a text in brackets', style: 'brackets', value: 'x', expected: 'a=x' },
+    { what: 'JSON', style: 'json', value: { b: [1] }, expected: 'a=%7B%22b%22%3A%5B1%5D%7D' },
+  ])('a list or object in a query or form is written: $what', ({ style, value, expected }) => {
     const declared = { a: { ...(style && { style }) } };
     const url = `${origin}/a?${expected}`;
     expect(buildCall({ method: 'GET' }, declared, { a: value })).toEqual({ method: 'GET', url });
@@ -258,14 +258,14 @@ describe('base64', () => {
     expect(buildCall(octets, { a: file }, { a: value })).toEqual({ method: 'POST', url: `${origin}/a`, contentType, body });
   });
 
-  test.each<[string, Partial<IntentEndpoint>, unknown, string]>([
-    ['a whole body', octets, 'no base64', '/parameters/a'],
-    ['a whole body with characters left over', octets, 'AAAAA', '/parameters/a'],
-    ['a whole body with padding inside', octets, 'AA==AA==', '/parameters/a'],
-    ['a file', { content_type: 'multipart/form-data' }, '?', '/parameters/a'],
-    ['one of several files', { content_type: 'multipart/form-data' }, ['AAAA', '?'], '/parameters/a/1'],
-    ['a file that is no text', { content_type: 'multipart/form-data' }, [{ a: 1 }], '/parameters/a/0'],
-  ])('a text that is not base64 is refused where bytes belong: %s', (_, endpoint, value, path) => {
+  test.each<{ what: string; endpoint: Partial<IntentEndpoint>; value: unknown; path: string }>([
+    { what: 'a whole body', endpoint: octets, value: 'no base64', path: '/parameters/a' },
+    { what: 'a whole body with characters left over', endpoint: octets, value: 'AAAAA', path: '/parameters/a' },
+    { what: 'a whole body with padding inside', endpoint: octets, value: 'AA==AA==', path: '/parameters/a' },
+    { what: 'a file', endpoint: { content_type: 'multipart/form-data' }, value: '?', path: '/parameters/a' },
+    { what: 'one of several files', endpoint: { content_type: 'multipart/form-data' }, value: ['AAAA', '?'], path: '/parameters/a/1' },
+    { what: 'a file that is no text', endpoint: { content_type: 'multipart/form-data' }, value: [{ a: 1 }], path: '/parameters/a/0' },
+  ])('a text that is not base64 is refused where bytes belong: $what', ({ endpoint, value, path }) => {
     const issues = [{ path, problem: 'must be base64, because it encodes bytes' }];
     expect(() => buildCall(endpoint, { a: file }, { a: value })).toThrow(
       expect.objectContaining({ code: 'INVALID_PARAMETER', details: { issues } }),
@@ -330,37 +330,35 @@ describe('what does not fit', () => {
   const dots = 'must not be . or .., because it is part of a path';
   const taken = 'must not have the name of another parameter of this call, because members are sent as parameters';
 
-  test.each<[string, Record<string, unknown>, problem: string, ...places: string[]]>([
-    ['/{id}', {}, empty, '/id'],
-    ['/{id}/delete', { id: '' }, empty, '/id'],
-    ['/{a}', { a: [] }, empty, '/a'],
-    ['/{a}', { a: {} }, empty, '/a'],
-    ['/{id}', { id: '..' }, dots, '/id'],
-    ['/x/{id}/y', { id: '.' }, dots, '/id'],
-    ['/{a}{b}', { a: '.', b: '.' }, dots, '/a', '/b'],
-    ['/%2e{id}', { id: '.' }, dots, '/id'],
-    ['/a', { limit: 1, where: { limit: 1000 } }, taken, '/where/limit'],
-    ['/a', { limit: 1, where: { LIMIT: 1000 } }, taken, '/where/LIMIT'],
-    ['/a', { limit: 1, where: { 'limit[]': 1000 } }, taken, '/where/limit[]'],
-    ...['[limit]', '.limit', ']limit', '[[limit]x', '!limit', 'limit\0x'].map(
-      (member): [string, Record<string, unknown>, string, string] => [
-        '/a',
-        { limit: 1, where: { [member]: 1000 } },
-        taken,
-        `/where/${member}`,
-      ],
-    ),
-    ...['user id', ' user_id', 'user.id', 'user[id', 'User\tId'].map((member): [string, Record<string, unknown>, string, string] => [
-      '/a',
-      { user_id: 'me', where: { [member]: 'victim' } },
-      taken,
-      `/where/${member}`,
-    ]),
-    ['/a?key=1', { where: { key: 2 } }, taken, '/where/key'],
-    ['/a{?page}', { where: { page: 2 } }, taken, '/where/page'],
-    ['/a', { first: { x: 1 }, second: { x: 2 } }, taken, '/second/x'],
-    ['/a', { q: 'x'.repeat(9000) }, 'must produce a URL of at most 8192 characters', ''],
-  ])('a value that does not fit is refused: %s with %j', (path, values, problem, ...places) => {
+  test.each<{ path: string; values: Record<string, unknown>; problem: string; places: string[] }>([
+    { path: '/{id}', values: {}, problem: empty, places: ['/id'] },
+    { path: '/{id}/delete', values: { id: '' }, problem: empty, places: ['/id'] },
+    { path: '/{a}', values: { a: [] }, problem: empty, places: ['/a'] },
+    { path: '/{a}', values: { a: {} }, problem: empty, places: ['/a'] },
+    { path: '/{id}', values: { id: '..' }, problem: dots, places: ['/id'] },
+    { path: '/x/{id}/y', values: { id: '.' }, problem: dots, places: ['/id'] },
+    { path: '/{a}{b}', values: { a: '.', b: '.' }, problem: dots, places: ['/a', '/b'] },
+    { path: '/%2e{id}', values: { id: '.' }, problem: dots, places: ['/id'] },
+    { path: '/a', values: { limit: 1, where: { limit: 1000 } }, problem: taken, places: ['/where/limit'] },
+    { path: '/a', values: { limit: 1, where: { LIMIT: 1000 } }, problem: taken, places: ['/where/LIMIT'] },
+    { path: '/a', values: { limit: 1, where: { 'limit[]': 1000 } }, problem: taken, places: ['/where/limit[]'] },
+    ...['[limit]', '.limit', ']limit', '[[limit]x', '!limit', 'limit\0x'].map((member) => ({
+      path: '/a',
+      values: { limit: 1, where: { [member]: 1000 } },
+      problem: taken,
+      places: [`/where/${member}`],
+    })),
+    ...['user id', ' user_id', 'user.id', 'user[id', 'User\tId'].map((member) => ({
+      path: '/a',
+      values: { user_id: 'me', where: { [member]: 'victim' } },
+      problem: taken,
+      places: [`/where/${member}`],
+    })),
+    { path: '/a?key=1', values: { where: { key: 2 } }, problem: taken, places: ['/where/key'] },
+    { path: '/a{?page}', values: { where: { page: 2 } }, problem: taken, places: ['/where/page'] },
+    { path: '/a', values: { first: { x: 1 }, second: { x: 2 } }, problem: taken, places: ['/second/x'] },
+    { path: '/a', values: { q: 'x'.repeat(9000) }, problem: 'must produce a URL of at most 8192 characters', places: [''] },
+  ])('a value that does not fit is refused: $path with $values', ({ path, values, problem, places = [] }) => {
     const issues = places.map((place) => ({ path: `/parameters${place}`, problem }));
     expect(() => build('GET', path, values)).toThrow(
       expect.objectContaining({ name: 'ApiError', code: 'INVALID_PARAMETER', details: { issues } }),

@@ -27,16 +27,26 @@ const key = { pk: 'AGENT#a', sk: 'AGENT' };
 const writes: Write[] = [{ put: key }, { check: { ...key, sk: 'b' }, when: [['exists', 'pk']] }, { delete: { ...key, sk: 'c' } }];
 const [none, failed, conflict] = ['None', 'ConditionalCheckFailed', 'TransactionConflict'];
 
-test.each<[string, object[], unknown, number]>([
-  ['conditions that do not hold', [cancelled(failed, none, failed)], [0, 2], 1],
-  ['a conflict', [cancelled(none, conflict, none), {}], true, 2],
-  ['a conflict before a condition', [cancelled(conflict, failed, none), cancelled(none, failed, none)], [1], 2],
-  ['a conflict after a condition', [cancelled(failed, none, conflict), {}], true, 2],
-  ['too many requests', [cancelled(none, 'ThrottlingError', none), {}], true, 2],
-  ['no capacity', [cancelled('ProvisionedThroughputExceeded', failed, none), {}], true, 2],
-  ['one of these after the other', [cancelled(none, none, 'ThrottlingError'), cancelled(conflict, none, none), {}], true, 3],
-  ['the same transaction under way', [named('TransactionInProgressException'), {}], true, 2],
-])('a transaction meets %s', async (_, answers, outcome, times) => {
+test.each<{ what: string; answers: object[]; outcome: unknown; times: number }>([
+  { what: 'conditions that do not hold', answers: [cancelled(failed, none, failed)], outcome: [0, 2], times: 1 },
+  { what: 'a conflict', answers: [cancelled(none, conflict, none), {}], outcome: true, times: 2 },
+  {
+    what: 'a conflict before a condition',
+    answers: [cancelled(conflict, failed, none), cancelled(none, failed, none)],
+    outcome: [1],
+    times: 2,
+  },
+  { what: 'a conflict after a condition', answers: [cancelled(failed, none, conflict), {}], outcome: true, times: 2 },
+  { what: 'too many requests', answers: [cancelled(none, 'ThrottlingError', none), {}], outcome: true, times: 2 },
+  { what: 'no capacity', answers: [cancelled('ProvisionedThroughputExceeded', failed, none), {}], outcome: true, times: 2 },
+  {
+    what: 'one of these after the other',
+    answers: [cancelled(none, none, 'ThrottlingError'), cancelled(conflict, none, none), {}],
+    outcome: true,
+    times: 3,
+  },
+  { what: 'the same transaction under way', answers: [named('TransactionInProgressException'), {}], outcome: true, times: 2 },
+])('a transaction meets $what', async ({ answers, outcome, times }) => {
   const { table, sent } = answering(...answers);
   expect(await table.transact(writes)).toEqual(outcome);
   expect(sent).toHaveLength(times);
@@ -53,11 +63,11 @@ test.each([
 });
 
 const met = named('TransactionConflictException');
-test.each<[string, (table: Table) => Promise<unknown>, object, unknown]>([
-  ['put', (table) => table.put(key), {}, true],
-  ['update', (table) => table.update(key, { set: { a: 1 } }), { Attributes: { a: 1 } }, { a: 1 }],
-  ['delete', (table) => table.delete(key), new ConditionalCheckFailedException(metadata), false],
-])('a plain %s that meets a transaction is sent again', async (_, write, answer, outcome) => {
+test.each<{ what: string; write: (table: Table) => Promise<unknown>; answer: object; outcome: unknown }>([
+  { what: 'put', write: (table) => table.put(key), answer: {}, outcome: true },
+  { what: 'update', write: (table) => table.update(key, { set: { a: 1 } }), answer: { Attributes: { a: 1 } }, outcome: { a: 1 } },
+  { what: 'delete', write: (table) => table.delete(key), answer: new ConditionalCheckFailedException(metadata), outcome: false },
+])('a plain $what that meets a transaction is sent again', async ({ write, answer, outcome }) => {
   const { table, sent } = answering(met, met, answer);
   expect(await write(table)).toEqual(outcome);
   expect(sent).toHaveLength(3);
