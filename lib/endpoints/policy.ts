@@ -57,7 +57,7 @@ export const policyAndPats = {
     memoryMb: wholeProcessorMb,
     example: ({ policy }) => ({
       query: { dry_run: 'true' },
-      body: JSON.parse(policy),
+      body: filled(policy),
       answer: {
         digest: 'mZ1zL1hQ3bq1m1r2mVdJ0qX0o8w7vNqJbq3m2kYxv5k',
         version: '0o5b2eVw7mC3hTzK8rQ1sYxJ4nLd6uPaFgEiRtWyXcM',

@@ -14,7 +14,7 @@ export const mcp = {
         description: 'Takes JSON-RPC messages of the Model Context Protocol, without sessions.',
         credential: 'none',
         errors: ['UNSUPPORTED_MEDIA_TYPE', 'FORBIDDEN'],
-        runs: ['search-intents', 'get-intent', 'get-policy', 'execute-intent', 'get-execution'],
+        runs: ['search-intents', 'get-intent', 'execute-intent', 'get-execution'],
         body: z.looseObject({ jsonrpc: z.literal('2.0'), method: z.string() }),
         answer: z.union([z.object({ jsonrpc: z.literal('2.0'), id: rpcId, result: z.looseObject({}) }), rpcError]),
         others: {

@@ -1,8 +1,9 @@
+import { fillTemplate, parsePolicyTemplate } from '../../functions/core/policy/template.ts';
 import { namedPolicyTrial, policyOnTrial, policyTrialQuery } from '../../schemas/executions.ts';
 import { policy } from '../../schemas/policy.ts';
 import type { Declaration } from '../declaration.ts';
 import { wholeProcessorMb } from '../endpoints/endpoint.ts';
-import { agentId } from '../endpoints/fixtures.ts';
+import { agentId, exampleBaseUrl } from '../endpoints/fixtures.ts';
 import { policyChanges } from '../endpoints/needs.ts';
 
 export const trial = {
@@ -21,7 +22,7 @@ export const trial = {
         timeoutSeconds: 29,
         memoryMb: wholeProcessorMb,
         example: ({ policy }) => ({
-          body: JSON.parse(policy),
+          body: fillTemplate(parsePolicyTemplate(policy), exampleBaseUrl),
           answer: { version: '0o5b2eVw7mC3hTzK8rQ1sYxJ4nLd6uPaFgEiRtWyXcM', seq: 1713 },
         }),
       },

@@ -59,7 +59,7 @@ test('GET /api/changes names every invalid parameter', async () => {
   expect(refusalOf(await list({ since: 'yesterday', kind: 'name', page_size: '0', before: 'x' }))).toEqual(
     refusals.invalid(
       ['/since', 'must be a date and time as in 2027-03-01T09:30:00Z'],
-      ['/kind', 'must be one of "service", "intent", "agent", "execution"'],
+      ['/kind', 'must be one of "service", "intent", "agent", "execution", "policy"'],
       ['/page_size', 'must be a whole number from 1 to 100'],
       ['/before', 'must be as in the next link'],
     ),

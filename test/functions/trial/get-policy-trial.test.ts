@@ -51,7 +51,7 @@ test('GET /api/policy/try answers 404 without a policy on trial', async () => {
   expect(refusalOf(await read(undefined))).toEqual({
     status: 404,
     code: 'NOT_FOUND',
-    message: 'No policy is on trial. Put one on trial with PUT /api/policy/try, or with: intent-gate policy publish FILE --try',
+    message: 'No policy is on trial. An admin puts one on trial with: intent-gate policy publish FILE --try',
     details: { reason: 'no_trial' },
   });
 });
