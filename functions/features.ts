@@ -14,7 +14,7 @@ import type { SearchEngine } from './core/search/search-engine.ts';
 import type { Table } from './core/table/table.ts';
 import { openSearchFromEnvironment } from './opensearch/engine.ts';
 import { receiptsFromEnvironment } from './receipts/around.ts';
-import { openTrialObserver, openTrials } from './trial/trial-verdict.ts';
+import { trialObserverFromEnvironment } from './trial/trial-verdict.ts';
 import { directoriesFromEnvironment } from './web-bot-auth/agent-directory.ts';
 import { callSignerFromEnvironment } from './web-bot-auth/signer.ts';
 
@@ -24,7 +24,7 @@ const around: readonly ((table: Table) => Around)[] = [receiptsFromEnvironment];
 export const aroundFromEnvironment = (table: Table): Around => nest(...around.map((open) => open(table)));
 
 /** What notes something about each execution. */
-const observers: readonly ((table: Table) => Observe)[] = [(table) => openTrialObserver(openTrials(table))];
+const observers: readonly ((table: Table) => Observe)[] = [trialObserverFromEnvironment];
 
 export const observersFromEnvironment = (table: Table): Observe[] => observers.map((open) => open(table));
 

@@ -39,6 +39,8 @@ export const openTrialObserver =
     }
   };
 
+export const trialObserverFromEnvironment = (table: Table): Observe => openTrialObserver(openTrials(table));
+
 function judgeForTrial(trial: TrialPolicy, callOf: () => Call): TrialVerdict {
   try {
     return recordVerdict(trial, callOf());
