@@ -114,7 +114,9 @@ const opened = (socket: Socket, event: 'connect' | 'secureConnect', failure: Dia
   within(
     new Promise<Socket>((resolve, reject) => {
       // Never removed: an error between two listeners would crash the process.
-      socket.on('error', (cause) => reject(new DialError(failure, cause)));
+      socket.on('error', (cause: NodeJS.ErrnoException) =>
+        reject(new DialError(cause.code === 'ECONNRESET' ? 'unreachable' : failure, cause)),
+      );
       const giveUp = () => socket.destroy();
       signal.addEventListener('abort', giveUp, { once: true });
       socket.once(event, () => {
@@ -122,7 +124,7 @@ const opened = (socket: Socket, event: 'connect' | 'secureConnect', failure: Dia
         resolve(socket);
       });
     }),
-    failure,
+    'unreachable',
     signal,
   );
 

@@ -78,6 +78,19 @@ test('addresses that all refuse are unreachable at once', async () => {
   expect(performance.now() - startedMs).toBeLessThan(1_000);
 });
 
+test('a server that accepts the connection and stays silent during the TLS handshake is unreachable', async () => {
+  const silent = createServer().listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const accepted = once(silent, 'connection');
+  const { port } = silent.address() as AddressInfo;
+  const options = { rules: { ...rules, ports: [port] }, resolve: async () => [], connectTimeoutMs: 200 };
+  const failed = dial({ protocol: 'https:', hostname: '127.0.0.1', port }, options);
+  await expect(failed).rejects.toMatchObject({ name: 'DialError', failure: 'unreachable' });
+  const [socket] = await accepted;
+  socket.destroy();
+  silent.close();
+});
+
 test('the peer that answered is checked, whatever its address was when it was checked', async () => {
   let reads = 0;
   const changing = {
@@ -189,7 +202,7 @@ test('no version of TLS before 1.2 is offered, even if the process allows it', a
     tls.DEFAULT_CIPHERS = 'DEFAULT@SECLEVEL=0';
     const target = { protocol: 'https:', hostname: '127.0.0.1', port };
     const failed = dial(target, { rules: { ...rules, ports: [port] }, resolve: async () => [], connectTimeoutMs: 3_000 });
-    await expect(failed).rejects.toMatchObject({ failure: 'tls_failed' });
+    await expect(failed).rejects.toMatchObject({ failure: 'unreachable' });
     expect(offeredVersions(await hello).sort()).toEqual(['0303', '0304']);
   } finally {
     Object.assign(tls, { DEFAULT_MIN_VERSION, DEFAULT_CIPHERS });
