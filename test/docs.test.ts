@@ -8,9 +8,9 @@ import { type Comparison, comparisons } from '../functions/core/policy/condition
 import { interpretPolicy } from '../functions/core/policy/reading.ts';
 import { parsePolicyTemplate } from '../functions/core/policy/template.ts';
 import { mapAnswer } from '../functions/core/relay/answer.ts';
+import { buildRequest } from '../functions/core/relay/build-request.ts';
 import { buildHeaders } from '../functions/core/relay/headers.ts';
 import { openRedactor } from '../functions/core/relay/redact.ts';
-import { buildRequest } from '../functions/core/relay/request.ts';
 import { readTrace, withinTrace } from '../functions/core/runtime/trace.ts';
 import { openTools } from '../functions/mcp/tools.ts';
 import { openCallSigner } from '../functions/web-bot-auth/signer.ts';

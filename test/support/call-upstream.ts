@@ -1,5 +1,5 @@
+import type { UpstreamCall } from '../../functions/core/relay/build-request.ts';
 import { openRelay, type Relay, type RelayOptions, type UpstreamAnswer } from '../../functions/core/relay/call.ts';
-import type { UpstreamCall } from '../../functions/core/relay/request.ts';
 
 /** A relay that resolves every name to this machine, and has no credentials. */
 export const openLocalRelay = (options: Partial<RelayOptions> = {}): Relay =>

@@ -1,6 +1,6 @@
 import { openValidators } from '../../functions/core/parameters/validators.ts';
+import { buildRequest } from '../../functions/core/relay/build-request.ts';
 import { expectedInputs, nullRules } from '../../functions/core/relay/endpoint.ts';
-import { buildRequest } from '../../functions/core/relay/request.ts';
 import type { ImportPlan } from '../../registry/import/plan.ts';
 import { planImport } from '../../registry/import/plan-import.ts';
 import type { IntentInput } from '../../schemas/intent.ts';

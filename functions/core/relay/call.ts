@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { type Credential, type Credentials, type CredentialValues, credentialsFromEnvironment } from '../credentials/credentials.ts';
 import { bounded, currentSignal } from '../runtime/invocation.ts';
 import { type Breaker, openBreaker } from './breaker.ts';
+import type { UpstreamCall } from './build-request.ts';
 import { CallFailed, describeCallError } from './call-failure.ts';
 import type { UnusableBody } from './content-coding.ts';
 import { carriesCredential, withCredentialQuery } from './credential.ts';
@@ -10,7 +11,6 @@ import { checkOrigin, type EgressRules, egressRulesFromEnvironment, targetOf, wi
 import { type AddFields, buildHeaders, type CallSigner } from './headers.ts';
 import { type ConnectedRequest, type HttpAnswer, openHttpClient } from './http-client.ts';
 import { openRedactor, type Redactor } from './redact.ts';
-import type { UpstreamCall } from './request.ts';
 
 export interface UpstreamAnswer {
   status: number;

@@ -6,10 +6,10 @@ import type { Service } from '../../../schemas/service.ts';
 import { pointer } from '../json/json.ts';
 import { checkDefinitions } from '../parameters/definitions.ts';
 import { invalidParameter } from '../runtime/api-error.ts';
+import { writtenNames } from './build-request.ts';
 import { carriesCredential, isReadAs } from './credential.ts';
 import { type EgressRules, withOwnHost } from './egress.ts';
 import { checkEndpoint } from './endpoint.ts';
-import { writtenNames } from './request.ts';
 import { originOf, parseUrlTemplate } from './url-template.ts';
 
 /**

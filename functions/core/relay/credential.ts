@@ -3,10 +3,10 @@ import type { Issue } from '../../../schemas/errors.ts';
 import type { CredentialValues } from '../credentials/credentials.ts';
 import { pointer } from '../json/json.ts';
 import { invalidParameter } from '../runtime/api-error.ts';
+import type { UpstreamCall, UpstreamRequest } from './build-request.ts';
 import { checkOrigin, type EgressRules, isLoopbackHost, withOwnHost } from './egress.ts';
 import { isFormType } from './endpoint.ts';
 import { encode } from './fields.ts';
-import type { UpstreamCall, UpstreamRequest } from './request.ts';
 
 /** Whether calls to an origin carry the service's credential: only to allowed origins, over https or to loopback. */
 export const carriesCredential = (service: UpstreamCall['service'], origin: string): boolean =>

@@ -1,7 +1,7 @@
 import { foldHeaderName } from '../../../schemas/header.ts';
 import type { CredentialValues } from '../credentials/credentials.ts';
 import { traceHeaders } from '../runtime/trace.ts';
-import type { UpstreamCall } from './request.ts';
+import type { UpstreamCall } from './build-request.ts';
 
 type Fields = Record<string, string>;
 

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { readDemo } from '../../../bin/local/upstream/register.ts';
 import { routes, startUpstream, type Upstream } from '../../../bin/local/upstream/server.ts';
 import { checkOutput, compileParameters } from '../../../functions/core/parameters/compile.ts';
+import { buildRequest } from '../../../functions/core/relay/build-request.ts';
 import { checkIntent } from '../../../functions/core/relay/check-intent.ts';
-import { buildRequest } from '../../../functions/core/relay/request.ts';
 import { intentInput } from '../../../schemas/intent.ts';
 import { serviceInput } from '../../../schemas/service.ts';
 

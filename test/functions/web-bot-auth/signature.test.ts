@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
+import type { UpstreamRequest } from '../../../functions/core/relay/build-request.ts';
 import type { RelayOptions } from '../../../functions/core/relay/call.ts';
-import type { UpstreamRequest } from '../../../functions/core/relay/request.ts';
 import { openCallKeys, periodMs } from '../../../functions/web-bot-auth/call-keys.ts';
 import { createAction } from '../../../functions/web-bot-auth/get-signature-directory.ts';
 import { openCallSigner } from '../../../functions/web-bot-auth/signer.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { buildRequest } from '../../../functions/core/relay/request.ts';
+import { buildRequest } from '../../../functions/core/relay/build-request.ts';
 import { DocumentError } from '../../../registry/import/document.ts';
 import type { ImportOptions } from '../../../registry/import/plan.ts';
 import { planImport } from '../../../registry/import/plan-import.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { openValidators } from '../../../functions/core/parameters/validators.ts';
+import { buildRequest } from '../../../functions/core/relay/build-request.ts';
 import type { Relay } from '../../../functions/core/relay/call.ts';
 import { expectedInputs, nullRules } from '../../../functions/core/relay/endpoint.ts';
-import { buildRequest } from '../../../functions/core/relay/request.ts';
 import { ApiError } from '../../../functions/core/runtime/api-error.ts';
 import { planImport } from '../../../registry/import/plan-import.ts';
 import type { IntentInput } from '../../../schemas/intent.ts';

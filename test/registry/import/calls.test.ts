@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { compileParameters } from '../../../functions/core/parameters/compile.ts';
+import { buildRequest } from '../../../functions/core/relay/build-request.ts';
 import type { Relay } from '../../../functions/core/relay/call.ts';
-import { buildRequest } from '../../../functions/core/relay/request.ts';
 import { readDocument } from '../../../registry/import/document.ts';
 import type { ImportPlan } from '../../../registry/import/plan.ts';
 import { planImport } from '../../../registry/import/plan-import.ts';

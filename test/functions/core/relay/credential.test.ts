@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
+import { buildRequest } from '../../../../functions/core/relay/build-request.ts';
 import { withCredentialQuery } from '../../../../functions/core/relay/credential.ts';
-import { buildRequest } from '../../../../functions/core/relay/request.ts';
 
 const bytes = Buffer.from([0, 0xff, 0xfe, 0x0d, 0x0a, 0x80]);
 const names = ['schlüssel', 'SCHLÜSSEL[]', 'api.key', 'title', 'file'];

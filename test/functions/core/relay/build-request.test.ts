@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { buildRequest, type UpstreamRequest } from '../../../../functions/core/relay/request.ts';
+import { buildRequest, type UpstreamRequest } from '../../../../functions/core/relay/build-request.ts';
 import { ApiError } from '../../../../functions/core/runtime/api-error.ts';
 import type { IntentEndpoint } from '../../../../schemas/intent.ts';
 import { parseExact } from '../../../../schemas/number.ts';
