@@ -3,7 +3,7 @@ import { canonicalText } from '../../schemas/canonical.ts';
 import { digestIntent } from '../../schemas/intent-digest.ts';
 import { openKms } from '../core/aws/kms.ts';
 import type { Around } from '../core/execution/around.ts';
-import type { Execution, ExecutionRequest } from '../core/execution/execution.ts';
+import type { Execution, ExecutionHttp } from '../core/execution/execution.ts';
 import type { Outcome } from '../core/execution/idempotent-call-store.ts';
 import { narrowOutcome } from '../core/execution/narrow.ts';
 import { isOutcome } from '../core/execution/once.ts';
@@ -65,7 +65,7 @@ export function openEvidence({ signer, coversAll, protocol, now }: EvidenceParts
   }
 
   /** The body of the answer that the agent will get. */
-  function answerText({ requestId, baseUrl }: ExecutionRequest, call: ResolvedCall, result: Outcome): string {
+  function answerText({ requestId, baseUrl }: ExecutionHttp, call: ResolvedCall, result: Outcome): string {
     const narrowed = narrowOutcome(call, result);
     const { body } = narrowed instanceof ApiError ? describeError(narrowed, { protocol, requestId, baseUrl }) : narrowed;
     return JSON.stringify(body);

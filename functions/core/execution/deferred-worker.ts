@@ -13,7 +13,7 @@ import { newUlid } from '../runtime/ulid.ts';
 import type { Around } from './around.ts';
 import { attempt } from './attempt.ts';
 import type { DeferredCall, DeferredCalls } from './deferred-call-store.ts';
-import { type Execution, type ExecutionRequest, openExecution } from './execution.ts';
+import { type Execution, type ExecutionHttp, openExecution } from './execution.ts';
 import type { Outcome } from './idempotent-call-store.ts';
 import { type Attempted, answerOrThrow, isOutcome, withAdded } from './once.ts';
 import { record } from './record.ts';
@@ -88,7 +88,7 @@ const asNotSent = (outcome: Outcome): Outcome =>
   outcome instanceof ApiError && outcome.details.upstream_status === undefined ? outcome.withDetails({ outcome: 'not_sent' }) : outcome;
 
 /** Reconstructs the request from the stored call. `If-Match` was checked when the call was accepted. */
-function requestOf({ key, content }: DeferredCall, remainingMs: () => number): ExecutionRequest {
+function requestOf({ key, content }: DeferredCall, remainingMs: () => number): ExecutionHttp {
   const { requestId, baseUrl } = content;
   const header = (name: string) => (name === 'idempotency-key' ? key : undefined);
   return {

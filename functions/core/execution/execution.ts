@@ -11,13 +11,13 @@ import { upstreamKeyOf } from './idempotency-key.ts';
 import { openQuota, type Quota } from './quota.ts';
 
 /** The part of a request that an execution reads. */
-export type ExecutionRequest = Pick<
+export type ExecutionHttp = Pick<
   ApiRequest,
   'requestId' | 'baseUrl' | 'header' | 'headerValues' | 'ifMatch' | 'keyIfDeferred' | 'keyIfRequired' | 'remainingMs'
 >;
 
 export interface Execution {
-  request: ExecutionRequest;
+  request: ExecutionHttp;
   /** start of the execution, in milliseconds since the epoch */
   nowMs: number;
   caller: Authenticated;
@@ -36,7 +36,7 @@ export type Observe = (execution: Execution, intent: JudgedIntent, valuesOf: () 
 
 /** @param executionId - id of a deferred call; default: a new one */
 export function openExecution(
-  request: ExecutionRequest,
+  request: ExecutionHttp,
   caller: Authenticated,
   limits: RateLimiter,
   nowMs: number,

@@ -18,7 +18,7 @@ import { ApiError } from '../runtime/api-error.ts';
 import { keys } from '../table/keys.ts';
 import type { Item } from '../table/table.ts';
 import { openRecheck, type Recheck, requireNotStopped } from './block-check.ts';
-import type { Execution, ExecutionRequest, Observe } from './execution.ts';
+import type { Execution, ExecutionHttp, Observe } from './execution.ts';
 import { fingerprintOf, keyRequired, readIdempotencyKey } from './idempotency-key.ts';
 import type { KeyedRequest } from './idempotent-call-store.ts';
 import type { EarlyGuards } from './once.ts';
@@ -77,7 +77,7 @@ export interface ResolverParts {
 }
 
 /** Whether the caller prefers not to wait (RFC 7240 section 4.1). */
-export const prefersAsync = ({ headerValues }: ExecutionRequest): boolean =>
+export const prefersAsync = ({ headerValues }: ExecutionHttp): boolean =>
   headerValues('prefer').some((field) => field.split(/[,;]/).some((preference) => preference.trim().toLowerCase() === 'respond-async'));
 
 const keyMissing =
@@ -168,7 +168,7 @@ export function openResolver({ intents, slowCalls, observers = [], now = Date.no
 }
 
 /** The idempotency key of a call, which its transport may supply. @throws ApiError INVALID_PARAMETER if it needs one and has none */
-function keyOf(request: ExecutionRequest, { endpoint }: LiveIntent['intent'], rules: readonly Rule[]): string | undefined {
+function keyOf(request: ExecutionHttp, { endpoint }: LiveIntent['intent'], rules: readonly Rule[]): string | undefined {
   const isRequired = endpoint.idempotency_key?.required === true;
   const isDeferred = rulesRequiringApproval(rules).length > 0 || prefersAsync(request);
   const key = readIdempotencyKey(request) ?? (isDeferred ? request.keyIfDeferred : isRequired ? request.keyIfRequired : undefined);
