@@ -37,7 +37,7 @@ export interface Deps extends ResolverParts, DeferralParts {
 export const createAction = (deps: Deps): Action => {
   const { authenticate, calls, intents, limits, relay, around, now = Date.now } = deps;
   const { read, resolve } = openResolver(deps);
-  const { defer, requireNotVoid } = openDeferral(deps);
+  const { defer, voidIfStale } = openDeferral(deps);
   return async (request) => {
     const [body, nowMs] = [request.json(), now()];
     let known: ExecutionRecords | undefined;
@@ -54,7 +54,7 @@ export const createAction = (deps: Deps): Action => {
     const run = async () => {
       const input = parseWithNulls(executionRequest, body);
       const asBefore = (refusal: unknown) => answerAsBefore({ calls, intents }, execution, input, refusal);
-      return requireNotVoid(execution, await resolve(execution, input, known).then(make, asBefore));
+      return voidIfStale(execution, await resolve(execution, input, known).then(make, asBefore));
     };
     return record(execution, run());
   };

@@ -77,7 +77,8 @@ export function openDeferral({ calls, deferred, intents, start, instead }: Defer
           ? store(execution, resolved)
           : undefined),
 
-    requireNotVoid: openVoidCheck(deferred, intents),
+    /** of the earlier call that the 202 names */
+    voidIfStale: openVoidCheck(deferred, intents),
   };
 }
 
