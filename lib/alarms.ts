@@ -104,15 +104,15 @@ export class Alarms extends Construct {
   }
 
   private watchFunction(row: Endpoint | BackgroundFunction, made: EndpointFunction, metricNamespace: string, settings: Settings): void {
-    const { name, logMetrics = {}, alarms = {}, executes } = row;
+    const { name, logMetrics = {}, alarms = {}, executionAlarms } = row;
     for (const [id, { metric: metricName, pattern, value: metricValue = '1', ...more }] of Object.entries(logMetrics))
       made.logGroup.addMetricFilter(id, { metricNamespace, metricName, metricValue, filterPattern: lines(pattern), ...more });
     for (const [id, alarm] of Object.entries(alarms)) this.add(id, { ...alarm, metric: metricOf(alarm, made.lambda, metricNamespace) });
     const reserved = settings.reservedConcurrency[name] ?? 0;
-    if (executes && reserved > 0) {
+    if (executionAlarms && reserved > 0) {
       const metric = made.lambda.metric('ConcurrentExecutions', { ...sum, statistic: Stats.MAXIMUM });
       const description = `${name} uses more than 80 % of its reserved concurrency.`;
-      this.add(`${executes}Concurrency`, { metric, above: 0.8 * reserved, periods: 2, description });
+      this.add(`${executionAlarms}Concurrency`, { metric, above: 0.8 * reserved, periods: 2, description });
     }
     this.watchRollout(name, made);
   }

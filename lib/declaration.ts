@@ -16,7 +16,7 @@ export type Merged<Union> = (Union extends unknown ? (member: Union) => void : n
   : never;
 
 /** What a feature adds to a row of the core or of another feature. Nothing is added if there is no such row. */
-export interface Addition extends Pick<EndpointRow, 'headers' | 'further' | 'others'> {
+export interface Addition extends Pick<EndpointRow, 'headers' | 'furtherPaths' | 'otherAnswers'> {
   needs?: Needs;
   /** put after the description, with the white space that it begins with */
   description?: string;

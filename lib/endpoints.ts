@@ -52,12 +52,12 @@ function errorsOf({
   query,
   body,
   requestHeaders,
-  others,
+  otherAnswers,
   errors = [],
   neverErrors = [],
 }: EndpointRow): ErrorCode[] {
   const when = (applies: boolean, ...codes: ErrorCode[]): ErrorCode[] => (applies ? codes : []);
-  const [hasBody, hasPathParameter, hasDefault400] = [body !== undefined, path.includes('{'), others?.[400] === undefined];
+  const [hasBody, hasPathParameter, hasDefault400] = [body !== undefined, path.includes('{'), otherAnswers?.[400] === undefined];
   return [
     ...when(hasDefault400 && (hasBody || query !== undefined || Boolean(requestHeaders?.includes('If-Match'))), 'INVALID_PARAMETER'),
     ...when(hasDefault400 && hasBody, 'UNSUPPORTED_MEDIA_TYPE'),
@@ -94,14 +94,15 @@ const withPolicy = (needs: Needs): Needs => (needs.policy ? mergeNeeds({ table: 
 /** A row with what features add to it. */
 function extend(row: EndpointRow, name: string): EndpointRow {
   const parts: readonly Addition[] = [row, ...additionsTo(name)];
-  const [headers, further] = [union(...parts.map((part) => part.headers)), union(...parts.map((part) => part.further))];
+  const headers = union(...parts.map((part) => part.headers));
+  const furtherPaths = union(...parts.map((part) => part.furtherPaths));
   return {
     ...row,
     description: parts.map(({ description = '' }) => description).join(''),
     needs: needsWithAdditions(row, name),
     ...(headers.length > 0 && { headers }),
-    ...(further.length > 0 && { further }),
-    others: Object.assign({}, ...parts.map(({ others }) => others)),
+    ...(furtherPaths.length > 0 && { furtherPaths }),
+    otherAnswers: Object.assign({}, ...parts.map(({ otherAnswers }) => otherAnswers)),
   };
 }
 
@@ -136,7 +137,7 @@ function listEndpoints(needsOf: Readonly<Record<string, Needs>>): Endpoint[] {
       }),
       errors: errorsOf(row),
     }))
-    .sort(({ row: left = 99 }, { row: right = 99 }) => left - right);
+    .sort(({ specRow: left = 99 }, { specRow: right = 99 }) => left - right);
 }
 
 /**
@@ -184,7 +185,7 @@ function aliasOf({ alias }: Pick<Endpoint, 'alias'>, protocol: string): string |
 
 export function pathsOf(endpoint: Endpoint, settings: AnySettings & { aliases: boolean; protocol: string }): string[] {
   const alias = settings.aliases ? aliasOf(endpoint, settings.protocol) : undefined;
-  const further = (endpoint.further ?? []).filter((path) => isEnabled(path, settings));
+  const further = (endpoint.furtherPaths ?? []).filter((path) => isEnabled(path, settings));
   return [endpoint.path, ...(alias === undefined ? [] : [alias]), ...further.map(({ path }) => path)];
 }
 
@@ -201,7 +202,7 @@ export const routesWith = (settings: Parameters<typeof pathsOf>[1]): readonly Ro
       ...endpoint,
       path,
       mainPath: endpoint.path,
-      authorizer: endpoint.further?.find((one) => one.path === path)?.authorizer,
+      authorizer: endpoint.furtherPaths?.find((one) => one.path === path)?.authorizer,
     })),
   );
 
@@ -215,5 +216,5 @@ export const functionNames = (): string[] => [
 
 /** The functions that execute intents. */
 export const executing: readonly string[] = [...endpoints, ...backgroundFunctions]
-  .flatMap(({ name, executes }) => (executes ? [name] : []))
+  .flatMap(({ name, executionAlarms }) => (executionAlarms ? [name] : []))
   .sort();

@@ -48,8 +48,8 @@ export function createFunctions(scope: Construct, { settings, rows, resources, d
   };
 
   function create(row: Endpoint | BackgroundFunction): EndpointFunction {
-    const reserved = (row.executes && settings.reservedConcurrency[row.name]) || 0;
-    const memoryMb = row.executes ? settings.executionMemoryMb : row.memoryMb;
+    const reserved = (row.executionAlarms && settings.reservedConcurrency[row.name]) || 0;
+    const memoryMb = row.executionAlarms ? settings.executionMemoryMb : row.memoryMb;
     const available = { ...resources, functions };
     const made = new EndpointFunction(scope, row.name, {
       ...row,

@@ -184,8 +184,8 @@ const checks: Record<string, ((table: Table) => void) | string> = {
   '# | method | path | credential | success': ({ lines }) =>
     expect(lines).toEqual(
       endpoints.map(
-        ({ row, method, path, credential, success }) =>
-          `| ${row ?? ''} | ${method} | \`${path}\` | ${credentials[credential]} | ${success} |`,
+        ({ specRow, method, path, credential, success }) =>
+          `| ${specRow ?? ''} | ${method} | \`${path}\` | ${credentials[credential]} | ${success} |`,
       ),
     ),
   'code | status | reference | meaning': ({ lines }) =>
@@ -377,7 +377,7 @@ const checks: Record<string, ((table: Table) => void) | string> = {
   'alarm | what to do': 'test/lib/template.check.ts',
   'claim of a receipt | meaning': (table) => expect(firstCells(table).flatMap(codeIn)).toEqual(Object.keys(receiptClaims.shape)),
   'path | content': (table) => {
-    const paths = endpoints.flatMap(({ path, further = [] }) => [path, ...further.map((other) => other.path)]);
+    const paths = endpoints.flatMap(({ path, furtherPaths = [] }) => [path, ...furtherPaths.map((other) => other.path)]);
     expect(firstCells(table).flatMap(codeIn)).toEqual(paths.filter((path) => path.startsWith('/log/')));
   },
   '`receipt verify` says | what to do': (table) => {
@@ -566,5 +566,7 @@ describe('links', () => {
 });
 
 test('every endpoint of the specification has its row', () => {
-  expect(endpoints.flatMap(({ row }) => row ?? []).sort((a, b) => a - b)).toEqual(Array.from({ length: 13 }, (_, index) => index + 1));
+  expect(endpoints.flatMap(({ specRow }) => specRow ?? []).sort((a, b) => a - b)).toEqual(
+    Array.from({ length: 13 }, (_, index) => index + 1),
+  );
 });

@@ -160,7 +160,7 @@ export const documents = {
       'get-api-catalog': {
         method: 'GET',
         path: '/.well-known/api-catalog',
-        further: [{ path: '/llms.txt' }],
+        furtherPaths: [{ path: '/llms.txt' }],
         summary: 'Read the API catalogue',
         description:
           'Links to everything that agents need: for programs a link set (RFC 9727, RFC 9264), for models the same in words at `/llms.txt`.',

@@ -84,7 +84,7 @@ export function toOpenApi(options: DocumentOptions): ApiDocument {
   });
 
   function describeOperation(endpoint: Endpoint): ApiOperation {
-    const { name, tag, summary, description, credential, success, method, body, bodyType, headers, others: otherAnswers, needs } = endpoint;
+    const { name, tag, summary, description, credential, success, method, body, bodyType, headers, otherAnswers, needs } = endpoint;
     const example = exampleOf(endpoint, { protocol, policy });
     const parameters = listParameters(endpoint, example);
     const isConditional = method === 'GET' && headers?.includes('ETag');

@@ -17,7 +17,7 @@ export const background: readonly BackgroundFunction[] = [
     summary: 'Make a deferred call',
     isStarted: 'once',
     needs: deferredCalling,
-    executes: 'Deferred',
+    executionAlarms: 'Deferred',
     alarms: { DeferredErrors: { metric: 'failedRuns', above: 2, description: 'Deferred calls do not start, or get no result.' } },
     timeoutSeconds: longestRunSeconds,
     memoryMb: 512,

@@ -7,7 +7,7 @@ import { followed, wholeRegistry } from './needs.ts';
 
 export const discovery = {
   'search-intents': {
-    row: 1,
+    specRow: 1,
     method: 'GET',
     path: '/api/intents/search',
     alias: '/{protocol}/intents/search',
@@ -28,7 +28,7 @@ export const discovery = {
     },
   },
   'get-intent': {
-    row: 2,
+    specRow: 2,
     method: 'GET',
     path: '/api/intents/{intent_uid}',
     summary: 'Read one intent',

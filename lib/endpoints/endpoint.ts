@@ -36,7 +36,7 @@ interface Watched {
     Record<string, AlarmRule & { metric: 'failedRuns' | 'slowest' | { sum: string } | { lowest: string }; minutes?: number }>
   >;
   /** the function executes intents: a setting determines its memory, another its concurrency, and it logs a line per execution; prefix of its alarm */
-  executes?: string;
+  executionAlarms?: string;
 }
 
 export interface FurtherPath {
@@ -68,13 +68,13 @@ export const commonErrors: ErrorCode[] = ['TOO_MANY_REQUESTS', 'INTERNAL_SERVER_
 /** An endpoint: its deployment, OpenAPI description and example. */
 export interface EndpointRow extends Watched {
   /** row in the specification's endpoint table (section 4.1); absent for additional endpoints */
-  row?: number;
+  specRow?: number;
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   path: string;
   /** an alias path from the protocol's guides, unless an endpoint has that path */
   alias?: string;
   /** further paths of the same function */
-  further?: readonly FurtherPath[];
+  furtherPaths?: readonly FurtherPath[];
   summary: string;
   description: string;
   credential: 'none' | 'pat' | 'admin';
@@ -98,12 +98,12 @@ export interface EndpointRow extends Watched {
   /** of the response, if not JSON */
   mediaType?: string;
   headers?: readonly string[];
-  /** the constant response that API Gateway serves without a function; `further` paths redirect to it (308) */
+  /** the constant response that API Gateway serves without a function; `furtherPaths` redirect to it (308) */
   constant?: (baseUrl: string) => object;
   /** where API Gateway redirects clients to (302) without a function: those that accept HTML, and others */
   redirects?: { browsers: string; programs: string };
   /** other responses by status; without `answer`, they have no content */
-  others?: Readonly<Record<number, OtherAnswer>>;
+  otherAnswers?: Readonly<Record<number, OtherAnswer>>;
   /** instead of the settings `requestsPerSecond` and `burst` */
   throttle?: { requestsPerSecond: number; burst: number };
   needs: Needs;

@@ -44,7 +44,7 @@ const ofService = [
 
 export const execution = {
   'execute-intent': {
-    row: 3,
+    specRow: 3,
     method: 'POST',
     path: '/api/intents/execute',
     alias: '/{protocol}/execute',
@@ -65,7 +65,7 @@ export const execution = {
     body: executionRequest,
     requestHeaders: ['Idempotency-Key', 'Prefer', 'If-Match', 'DPoP', 'traceparent', 'tracestate'],
     answer: z.record(z.string(), z.unknown()),
-    others: {
+    otherAnswers: {
       202: {
         description:
           'The call is made later, because the policy requires approval or you sent `Prefer: respond-async`. Poll `execution`, or repeat the request.',
@@ -95,7 +95,7 @@ export const execution = {
       kms: ['publicKey'],
       invokes: ['search-intents', 'run-deferred-call'],
     },
-    executes: 'Execute',
+    executionAlarms: 'Execute',
     timeoutSeconds: 29,
     example: {
       body: { intent_uid: currency.intent_uid, parameters: { code: 'CHF' } },

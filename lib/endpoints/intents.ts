@@ -34,7 +34,7 @@ const saved = {
 
 export const intents = {
   'list-service-intents': {
-    row: 10,
+    specRow: 10,
     method: 'GET',
     path: '/api/services/{service_id}/intents',
     summary: "List a service's intents",
@@ -55,7 +55,7 @@ export const intents = {
     },
   },
   'create-intent': {
-    row: 11,
+    specRow: 11,
     method: 'POST',
     path: '/api/services/{service_id}/intents',
     summary: 'Create an intent',
@@ -86,7 +86,7 @@ export const intents = {
     },
   },
   'update-intent': {
-    row: 12,
+    specRow: 12,
     method: 'PUT',
     path: '/api/intents/{intent_uid}',
     summary: 'Replace an intent',
@@ -101,7 +101,7 @@ export const intents = {
     example: { path: { intent_uid: intentUid }, body: revised, answer: saved },
   },
   'delete-intent': {
-    row: 13,
+    specRow: 13,
     method: 'DELETE',
     path: '/api/intents/{intent_uid}',
     summary: 'Delete an intent',

@@ -25,7 +25,7 @@ const filled = (text: string) => fillTemplate(parsePolicyTemplate(text), example
 
 export const policyAndPats = {
   'get-policy': {
-    row: 4,
+    specRow: 4,
     method: 'GET',
     path: '/api/policy',
     alias: '/{protocol}-policy.json',
@@ -69,7 +69,7 @@ export const policyAndPats = {
     }),
   },
   'issue-pat': {
-    row: 5,
+    specRow: 5,
     method: 'POST',
     path: '/api/pat/issue',
     alias: '/pat/issue',

@@ -30,7 +30,7 @@ const exampleEntry = {
 
 export const services = {
   'create-service': {
-    row: 6,
+    specRow: 6,
     method: 'POST',
     path: '/api/services',
     summary: 'Register a service',
@@ -45,7 +45,7 @@ export const services = {
     example: { body: service, answer: saved(service) },
   },
   'update-service': {
-    row: 7,
+    specRow: 7,
     method: 'PUT',
     path: '/api/services/{service_id}',
     summary: 'Replace a service',
@@ -68,7 +68,7 @@ export const services = {
     example: { path: { service_id: serviceId }, body: renamed, answer: saved(renamed) },
   },
   'delete-service': {
-    row: 8,
+    specRow: 8,
     method: 'DELETE',
     path: '/api/services/{service_id}',
     summary: 'Delete a service and its intents',
@@ -90,7 +90,7 @@ export const services = {
     example: { path: { service_id: serviceId } },
   },
   'get-service': {
-    row: 9,
+    specRow: 9,
     method: 'GET',
     path: '/api/services/{service_id}',
     summary: 'Read a service',

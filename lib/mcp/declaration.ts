@@ -17,14 +17,14 @@ export const mcp = {
         runs: ['search-intents', 'get-intent', 'execute-intent', 'get-execution'],
         body: z.looseObject({ jsonrpc: z.literal('2.0'), method: z.string() }),
         answer: z.union([z.object({ jsonrpc: z.literal('2.0'), id: rpcId, result: z.looseObject({}) }), rpcError]),
-        others: {
+        otherAnswers: {
           202: { description: 'The notification was accepted.' },
           400: { description: 'The message violates the protocol, or the request was refused.', answer: z.union([rpcError, errorBody]) },
           404: { description: 'There is no such method.', answer: z.union([rpcError, errorBody]) },
         },
         needs: { invokes: ['issue-pat'] },
         browserHeaders: ['MCP-Protocol-Version', 'Mcp-Method', 'Mcp-Name', 'Mcp-Session-Id'],
-        executes: 'Mcp',
+        executionAlarms: 'Mcp',
         timeoutSeconds: 29,
         example: noExample,
       },

@@ -35,7 +35,7 @@ export const receipts = {
       'get-log': {
         method: 'GET',
         path: '/log/checkpoint',
-        further: [{ path: '/log/key' }, { path: '/log/jwks.json' }, { path: '/log/tile/{tile+}' }],
+        furtherPaths: [{ path: '/log/key' }, { path: '/log/jwks.json' }, { path: '/log/tile/{tile+}' }],
         summary: 'Read the log of receipts',
         description:
           'Only if the gate issues receipts. The newest checkpoint of a log in C2SP `tlog-tiles` format, as a signed note. `/log/key` has its verifier key, `/log/jwks.json` the key that certifies receipts, and `/log/tile/` its tiles. An entry contains the id of an execution and the SHA-256 digest of its receipt.',

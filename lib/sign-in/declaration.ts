@@ -73,7 +73,7 @@ export const signIn = {
       'get-authorization-server': {
         method: 'GET',
         path: '/.well-known/oauth-authorization-server/oauth',
-        further: [{ path: '/.well-known/oauth-authorization-server' }],
+        furtherPaths: [{ path: '/.well-known/oauth-authorization-server' }],
         summary: 'Read the metadata of sign-in',
         description:
           "RFC 8414. A `client_id` is the address of a client metadata document; programs on a person's machine can register instead.",
@@ -93,7 +93,10 @@ export const signIn = {
         query: authorizationParameters,
         answer: z.string(),
         mediaType: 'text/html',
-        others: { 302: { description: 'Redirects to the sign-in page, or to the client with a code or an error.' }, 400: refusedPage },
+        otherAnswers: {
+          302: { description: 'Redirects to the sign-in page, or to the client with a code or an error.' },
+          400: refusedPage,
+        },
         needs: {
           table: { session: ['get', 'update', 'delete'], consent: ['get'], signInCode: ['put'], slowCalls: ['get', 'update'] },
           egress: 'documents',
@@ -109,7 +112,7 @@ export const signIn = {
         description: 'For browsers, which the user pool redirects here, and which are redirected to the page with the policy.',
         credential: 'none',
         success: 302,
-        others: { 400: refusedPage },
+        otherAnswers: { 400: refusedPage },
         needs: { table: { session: ['put'] }, signIn: true },
         example: noExample,
       },
@@ -124,7 +127,7 @@ export const signIn = {
         bodyType: form,
         answer: z.string(),
         mediaType: 'text/html',
-        others: {
+        otherAnswers: {
           303: { description: 'The policy has changed; redirects to the page that shows it.' },
           400: refusedPage,
           403: refusedPage,
@@ -140,7 +143,7 @@ export const signIn = {
       'issue-token': {
         method: 'POST',
         path: '/oauth/token',
-        further: [{ path: '/oauth/revoke' }],
+        furtherPaths: [{ path: '/oauth/revoke' }],
         summary: 'Exchange a code, renew or revoke',
         description:
           'Accepts a code once, and each refresh token once: repeated within a minute, it gets the same successor; later reuse revokes its family. The access token is a PAT. `/oauth/revoke` revokes a refresh token (RFC 7009); a PAT works until it expires.',
@@ -149,7 +152,7 @@ export const signIn = {
         bodyType: form,
         answer: tokenResponse,
         headers: ['RateLimit', 'RateLimit-Policy'],
-        others: { 400: refusedToken, 401: refusedToken, 429: refusedToken, 503: refusedToken },
+        otherAnswers: { 400: refusedToken, 401: refusedToken, 429: refusedToken, 503: refusedToken },
         needs: {
           table: {
             signInCode: ['get'],
@@ -178,7 +181,7 @@ export const signIn = {
         success: 201,
         body: registrationRequest,
         answer: registrationResponse,
-        others: { 400: refusedToken },
+        otherAnswers: { 400: refusedToken },
         needs: {},
         memoryMb: 256,
         example: {
@@ -210,8 +213,8 @@ export const signIn = {
       ...announcing,
       description:
         ' With the setting `signIn`, `/mcp/sign-in` is the same server for hosts that sign people in: it answers every request without a valid PAT with 401, while `/mcp` needs a PAT for executions only, and returns a result with `isError` that says what to do.',
-      further: [{ path: signInPath, onlyWith: 'signIn', authorizer }],
-      others: {
+      furtherPaths: [{ path: signInPath, onlyWith: 'signIn', authorizer }],
+      otherAnswers: {
         401: {
           description: 'Only at `/mcp/sign-in`: the request has no valid PAT. `WWW-Authenticate` says where to get one.',
           answer: rpcError,
