@@ -45,11 +45,11 @@ const kindNames: Partial<Record<RecordKind, string>> = {
   call: 'idempotent calls',
   execution: 'ids of deferred calls',
   callQueue: 'background calls',
-  policy: 'earlier policies',
+  earlierPolicy: 'earlier policies',
   snapshot: 'lease of the run that saves a snapshot',
   jti: 'used `jti` values',
   slowCalls: 'slow calls',
-  usage: 'executions to count',
+  executed: 'executions to count',
   ...Object.assign({}, ...declarations.map(({ records }) => records)),
 };
 

@@ -43,7 +43,7 @@ export function openApprovals(table: Table, log: Pick<ChangeLog, 'change'> = ope
      * @returns `next` if more may follow: the id of the last one
      */
     async list(by: Admin, { after = '', agentId, count, nowMs }: Listed) {
-      const waiting = (await listQueue(table, 'approval', nowMs)).filter(
+      const waiting = (await listQueue(table, 'held', nowMs)).filter(
         (call) => call.id > after && mayChange(by, call.namespace) && (agentId === undefined || mayBeOf(call, agentId)),
       );
       const found: CallToApprove[] = [];

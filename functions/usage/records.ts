@@ -9,7 +9,7 @@ declare module '../core/table/keys.ts' {
 const key = definePartitions({ stats: { table: 'activity', prefix: 'STATS#' } });
 
 /** A record beside the executions, whose partitions have the same prefix. */
-const beside = (name: string, sk: string): Key => ({ pk: partitions.usage.prefix + name, sk });
+const beside = (name: string, sk: string): Key => ({ pk: partitions.executed.prefix + name, sk });
 
 export const usageKeys = {
   /** the run that adds up executions */

@@ -26,7 +26,7 @@ export const approvals = {
         query: approvalQuery,
         answer: approvalPage,
         headers: ['Link'],
-        needs: { table: { approval: ['getAll'], execution: ['get'], call: ['get'] } },
+        needs: { table: { held: ['getAll'], execution: ['get'], call: ['get'] } },
         example: { answer: { approvals: [] } },
       },
       'decide-approval': {
@@ -42,7 +42,7 @@ export const approvals = {
         needs: {
           table: {
             ...changes,
-            approval: ['get', 'put'],
+            held: ['get', 'put'],
             execution: ['get'],
             call: ['get', 'getAll', 'update'],
             intent: ['getAll'],
@@ -62,14 +62,14 @@ export const approvals = {
     },
   },
   additions: {
-    'execute-intent': { needs: { table: { approval: read }, announces: true } },
-    'get-execution': { needs: { table: { approval: read } } },
-    'block-agent': { needs: { table: { approval: ['getAll', ...read] } } },
+    'execute-intent': { needs: { table: { held: read }, announces: true } },
+    'get-execution': { needs: { table: { held: read } } },
+    'block-agent': { needs: { table: { held: ['getAll', ...read] } } },
   },
   settings: {
     approvalSeconds: wholeNumber(60, 12 * 3_600)
       .default(3_600)
       .describe('how long a call may wait for an approval that the policy requires, in seconds'),
   },
-  records: { approval: 'calls that wait for approval' },
+  records: { held: 'calls that wait for approval' },
 } as const satisfies Declaration;

@@ -92,7 +92,7 @@ export const policyAndPats = {
         agentList: ['get', 'getAll', 'put', 'update', 'delete', 'check'],
         limit: ['get', 'put', 'update'],
         jti: ['put'],
-        policy: ['get', 'put'],
+        earlierPolicy: ['get', 'put'],
       },
       kms: ['sign', 'publicKey'],
       policy: true,

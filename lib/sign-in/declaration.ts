@@ -162,7 +162,7 @@ export const signIn = {
             agentList: ['get', 'getAll', 'put', 'update', 'delete'],
             limit: ['get', 'put', 'update'],
             jti: ['put'],
-            policy: ['put'],
+            earlierPolicy: ['put'],
           },
           kms: ['sign', 'publicKey'],
           policy: true,

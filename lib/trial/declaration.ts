@@ -46,7 +46,7 @@ export const trial = {
         errors: ['NOT_FOUND'],
         query: policyTrialQuery,
         answer: namedPolicyTrial,
-        needs: { table: { usage: ['query'] }, policy: true },
+        needs: { table: { executed: ['query'] }, policy: true },
         timeoutSeconds: 29,
         memoryMb: 1024,
         example: {

@@ -54,7 +54,7 @@ export const usage = {
       logLines: 'executed',
       everyMinutes: 1,
       isQuiet: true,
-      needs: { table: { usage: ['query', 'put', 'update', 'delete', 'writeAll'], stats: ['query', 'put', 'delete'] } },
+      needs: { table: { executed: ['query', 'put', 'update', 'delete', 'writeAll'], stats: ['query', 'put', 'delete'] } },
       logMetrics: { Oldest: { metric: 'UsageAge', pattern: '$.message = "counted executions"', value: '$.oldest_seconds' } },
       alarms: {
         UsageErrors: { metric: 'failedRuns', above: 2, description: 'Executions are not being counted.' },

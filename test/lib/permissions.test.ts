@@ -22,13 +22,13 @@ test('the partitions are those of the keys', () => {
     limit: keys.limit('1', 'execute'),
     call: keys.call('1', '2'),
     execution: keys.execution('1'),
-    approval: keys.queuePart('approval', 1),
+    held: keys.queuePart('held', 1),
     callQueue: keys.queuePart('callQueue', 1),
-    policy: keys.policy('1'),
+    earlierPolicy: keys.earlierPolicy('1'),
     snapshot: keys.snapshot(),
     jti: keys.jti('1', '2'),
     slowCalls: keys.slowCalls('1', '2'),
-    usage: keys.executed(0, 0, '1'),
+    executed: keys.executed(0, 0, '1'),
   };
   const ofFeatures = declarations.flatMap(({ records = {} }) => Object.keys(records));
   expect([...new Set([...Object.keys(made), ...ofFeatures])].sort()).toEqual(Object.keys(partitions).sort());

@@ -24,7 +24,7 @@ const newMs = 24 * 3_600_000;
 const newWeight = 10;
 
 /** `approval`: calls that wait for approval; `callQueue`: calls that run in the background without one. */
-export type Queue = 'approval' | 'callQueue';
+export type Queue = 'held' | 'callQueue';
 
 export interface QueuedCall {
   /** execution id, a ULID */
@@ -96,7 +96,7 @@ const tooMany = (message: string) =>
   });
 
 const refusals: Record<Queue, Record<'ofHolder' | 'inAll', string>> = {
-  approval: {
+  held: {
     ofHolder: `${maxOfHolder} of your calls are waiting for approval, which is the maximum. Wait until some are decided.`,
     inAll: 'Too many calls are waiting for approval. Try again later, or ask the operators of this gate to decide.',
   },

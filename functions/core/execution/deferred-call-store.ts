@@ -92,13 +92,13 @@ export const moveCall = (
   ] satisfies Condition[],
 });
 
-const queueOf = ({ shown }: DeferredContent): Queue => (shown ? 'approval' : 'callQueue');
+const queueOf = ({ shown }: DeferredContent): Queue => (shown ? 'held' : 'callQueue');
 
 /** The state of the calls in each queue that have not begun. */
-const unbegun = { approval: 'waiting', callQueue: 'queued' } as const satisfies Record<Queue, CallItem['state']>;
+const unbegun = { held: 'waiting', callQueue: 'queued' } as const satisfies Record<Queue, CallItem['state']>;
 
 const gaveWay = (queue: Queue): string =>
-  `This call was displaced by another, because more calls ${queue === 'approval' ? 'wait for approval' : 'are being made in the background'} than may, and its agent is new or has more of them. It is not made. Request it again later, under a new Idempotency-Key.`;
+  `This call was displaced by another, because more calls ${queue === 'held' ? 'wait for approval' : 'are being made in the background'} than may, and its agent is new or has more of them. It is not made. Request it again later, under a new Idempotency-Key.`;
 
 export function openDeferredCalls(table: Table) {
   const writesOf = (request: KeyedRequest, members: Pick<CallItem, 'state'> & Partial<CallItem>): Write[] => {
@@ -250,7 +250,7 @@ export function openDeferredCalls(table: Table) {
 
     /** Makes the calls of a blocked agent void that have not begun, and gives up their places. */
     async stop(agent: FoundAgent, { message }: ApiError, nowMs: number): Promise<void> {
-      for (const queue of ['approval', 'callQueue'] as const) {
+      for (const queue of ['held', 'callQueue'] as const) {
         const calls = (await listQueue(table, queue, nowMs)).filter((call) => isCovered(call, agent));
         const ended = await Promise.all(
           calls.map(async ({ id }) => {

@@ -39,12 +39,12 @@ export function openPolicyArchive(table: Table) {
     /** Stores the words of a policy, at most once per instance and policy. */
     async keep({ reference, sentences }: Pick<CurrentPolicy, 'reference' | 'sentences'>): Promise<void> {
       if (archived.has(reference)) return;
-      await table.put({ ...keys.policy(reference), sentences });
+      await table.put({ ...keys.earlierPolicy(reference), sentences });
       archived.add(reference);
     },
 
     find: async (reference: string): Promise<string[] | undefined> =>
-      (await table.get<{ sentences?: string[] }>(keys.policy(reference)))?.sentences,
+      (await table.get<{ sentences?: string[] }>(keys.earlierPolicy(reference)))?.sentences,
   };
 }
 

@@ -22,18 +22,18 @@ const ofCore = {
   versions: { table: 'registry', prefix: 'VERSIONS#' },
   publishedPolicy: { table: 'registry', prefix: 'POLICIES#' },
   snapshot: { table: 'registry', prefix: 'SNAPSHOT#' },
-  policy: { table: 'activity', prefix: 'POLICY#' },
+  earlierPolicy: { table: 'activity', prefix: 'POLICY#' },
   agent: { table: 'activity', prefix: 'AGENT#' },
   agentKey: { table: 'activity', prefix: 'KEY#' },
   agentList: { table: 'activity', prefix: 'AGENTS#' },
   limit: { table: 'activity', prefix: 'LIMIT#' },
   call: { table: 'activity', prefix: 'CALL#' },
   execution: { table: 'activity', prefix: 'EXECUTION#' },
-  approval: { table: 'activity', prefix: 'APPROVAL#' },
+  held: { table: 'activity', prefix: 'APPROVAL#' },
   callQueue: { table: 'activity', prefix: 'QUEUE#' },
   jti: { table: 'activity', prefix: 'JTI#' },
   slowCalls: { table: 'activity', prefix: 'SLOW#' },
-  usage: { table: 'activity', prefix: 'USAGE#' },
+  executed: { table: 'activity', prefix: 'USAGE#' },
 } as const satisfies Record<string, Partitions>;
 
 /** The kinds of features' records: each feature adds its own (declaration merging), beside {@link definePartitions}. */
@@ -97,7 +97,7 @@ export const keys = {
   /** all entries share one partition, in order */
   log: (seq: number): Key => key('log', '', String(seq).padStart(12, '0')),
   versions: (seq: number): Key => key('versions', String(seq), 'VERSIONS'),
-  policy: (reference: string): Key => key('policy', reference, 'POLICY'),
+  earlierPolicy: (reference: string): Key => key('earlierPolicy', reference, 'POLICY'),
   /** which policy is in force; there are several equal copies, because every execution reads one */
   policyInForce: (copy: number = Math.floor(Math.random() * policyCopies)): Key => key('publishedPolicy', String(copy), 'IN FORCE'),
   publishedPolicy: (version: string): Key => key('publishedPolicy', version, 'POLICY'),
@@ -112,7 +112,7 @@ export const keys = {
   call: (caller: string, idempotencyKey: string): Key => key('call', caller, idempotencyKey),
   execution: (executionId: string): Key => key('execution', executionId, 'EXECUTION'),
   /** a part of a queue of calls */
-  queuePart: (queue: 'approval' | 'callQueue', part: number): Key => key(queue, String(part), 'CALLS'),
+  queuePart: (queue: 'held' | 'callQueue', part: number): Key => key(queue, String(part), 'CALLS'),
   jti: (issuer: string, jti: string): Key => key('jti', issuer, jti),
   slowCalls: (origin: string, functionName: string): Key => key('slowCalls', origin, `FUNCTION#${functionName}`),
   /**
@@ -121,6 +121,6 @@ export const keys = {
    */
   executed: (minuteMs: number, shard: number, executionId: string): Key => {
     const minute = toSlot(minuteMs);
-    return key('usage', `${minute.slice(0, 13)}:00#${shard}`, `${minute}#${executionId}`);
+    return key('executed', `${minute.slice(0, 13)}:00#${shard}`, `${minute}#${executionId}`);
   },
 };

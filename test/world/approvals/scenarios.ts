@@ -137,7 +137,7 @@ export const waiting = (name: string, promise: string, { callers, budget, before
 
 /** Every call that waits has a place in the queue. */
 async function requireListed(table: MemoryTable): Promise<void> {
-  const listed = (await listQueue(table, 'approval', Date.now())).map(({ id }) => id);
+  const listed = (await listQueue(table, 'held', Date.now())).map(({ id }) => id);
   assert.ok(listed.length <= maxOfPart, `${listed.length} calls have places in one part of the queue`);
   const waits = table
     .items()

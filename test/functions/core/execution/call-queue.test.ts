@@ -19,13 +19,10 @@ beforeEach(() => {
 const claimsOf = (key: string, sub = `agent of ${key}`) => ({ sub, cnf: { jkt: key } }) as PatClaims;
 
 /** Asks for a call. @returns its id */
-async function ask(
-  key: string,
-  { queue = 'approval' as Queue, ageMs = 0, nowMs = Date.now(), sub = undefined as string | undefined } = {},
-) {
+async function ask(key: string, { queue = 'held' as Queue, ageMs = 0, nowMs = Date.now(), sub = undefined as string | undefined } = {}) {
   const executionId = newUlid();
   const request = { account: key, key: executionId, executionId, fingerprint: executionId, nowMs };
-  const content = { claims: claimsOf(key, sub), body: { parameters: {} }, ...(queue === 'approval' && { shown: {} }) };
+  const content = { claims: claimsOf(key, sub), body: { parameters: {} }, ...(queue === 'held' && { shown: {} }) };
   const begun = await calls.begin(request, content as unknown as DeferredContent, nowMs + 3_600_000, startMs - ageMs);
   expect(begun).toEqual({ state: 'started' });
   return executionId;
@@ -45,12 +42,12 @@ const refused = (message: string) => ({
 });
 
 const full = {
-  approval: refused('Too many calls are waiting for approval. Try again later, or ask the operators of this gate to decide.'),
+  held: refused('Too many calls are waiting for approval. Try again later, or ask the operators of this gate to decide.'),
   callQueue: refused('Too many calls are being made in the background. Try again later, or send this one without Prefer: respond-async.'),
 };
 
 test.each<[Queue, string]>([
-  ['approval', '20 of your calls are waiting for approval, which is the maximum. Wait until some are decided.'],
+  ['held', '20 of your calls are waiting for approval, which is the maximum. Wait until some are decided.'],
   ['callQueue', '20 of your calls are being made in the background, which is the maximum. Wait until some have ended.'],
 ])('a holder has 20 places in the queue %s, and a call that leaves makes room for another', async (queue, message) => {
   const ids: string[] = [];
@@ -68,7 +65,7 @@ const keysOfPart = Array.from({ length: 2_000 }, (_, at) => `key ${at}`).filter(
 const [own = '', ...strangers] = keysOfPart;
 
 /** Fills a part of a queue with calls of strangers, who came one after the other, a second apart. @returns the ids by key */
-async function fill(holders: number, { queue = 'approval' as Queue, ageMs = 0 } = {}) {
+async function fill(holders: number, { queue = 'held' as Queue, ageMs = 0 } = {}) {
   const ids = new Map<string, string[]>();
   for (let at = 0; at < maxOfPart; at++) {
     const key = strangers[at % holders] ?? '';
@@ -113,7 +110,7 @@ const cases: Case[] = [
   { name: 'keys from yesterday with one call each', holders: maxOfPart, theirAgeMs: 2 * dayMs, ageMs: 0, enters: 0 },
 ];
 
-describe.each<Queue>(['approval', 'callQueue'])('the full queue %s', (queue) => {
+describe.each<Queue>(['held', 'callQueue'])('the full queue %s', (queue) => {
   test.each(cases)('a queue of $name takes $enters more calls of an agent', async ({ holders, theirAgeMs, ageMs, enters, displaced }) => {
     const ids = await fill(holders, { queue, ageMs: theirAgeMs });
     const entered: string[] = [];
@@ -186,7 +183,7 @@ test.each<[string, { agentId: string; thumbprint?: string }, string[]]>([
     ids[name] = [await ask(key, { sub }), await ask(key, { sub }), await ask(key, { sub, queue: 'callQueue' })];
   const change = voidBecause('The agent has been blocked');
   await calls.stop(agent, change, Date.now());
-  const left = new Set([...(await listQueue(table, 'approval', 0)), ...(await listQueue(table, 'callQueue', 0))].map(({ id }) => id));
+  const left = new Set([...(await listQueue(table, 'held', 0)), ...(await listQueue(table, 'callQueue', 0))].map(({ id }) => id));
   for (const [name, own] of Object.entries(ids)) {
     const isVoid = voided.includes(name);
     expect([name, own.map((id) => left.has(id))]).toEqual([name, own.map(() => !isVoid)]);
