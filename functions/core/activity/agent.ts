@@ -91,9 +91,9 @@ export function presentedId(agentId: string, thumbprint: string): string {
 /** Whether a PAT has been revoked: its agent is gone or has another generation. */
 export const isRevoked = (agent: AgentItem | undefined, { gen }: { gen: string }): boolean => agent?.generation !== gen;
 
-export const agentRecordKeys = (agentId: string, thumbprint: string): Key[] => [
-  keys.agentKey(thumbprint),
-  keys.agent(presentedId(agentId, thumbprint)),
+export const agentRecordKeys = (agentId: string, principal: string): Key[] => [
+  keys.agentKey(principal),
+  keys.agent(presentedId(agentId, principal)),
   keys.agent(agentId),
 ];
 

@@ -107,7 +107,7 @@ export const keys = {
   agentKey: (thumbprint: string): Key => key('agentKey', thumbprint, 'KEY'),
   agentListed: (state: string, agentId: string): Key => key('agentList', state, toSortKey(foldName(agentId))),
   idOfKey: (thumbprint: string, agentId: string): Key => key('agentKey', thumbprint, `AGENT#${toSortKey(foldName(agentId), 6)}`),
-  limit: (thumbprint: string, counter: string): Key => key('limit', thumbprint, counter),
+  limit: (owner: string, counter: string): Key => key('limit', owner, counter),
   /** @param caller - the holder's account */
   call: (caller: string, idempotencyKey: string): Key => key('call', caller, idempotencyKey),
   execution: (executionId: string): Key => key('execution', executionId, 'EXECUTION'),
