@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { type Key, keys, partitions, type RecordKind, tableOf } from '../../functions/core/table/keys.ts';
+import type { Needs } from '../../lib/endpoints/needs.ts';
 import { declarations } from '../../lib/features.ts';
+import { permissionsOf } from '../../lib/permissions.ts';
 import { renderPermissions } from '../../lib/permissions-table.ts';
 
 test('the partitions are those of the keys', () => {
@@ -37,6 +39,12 @@ test('the partitions are those of the keys', () => {
     expect([kind, pk.startsWith(prefix), tableOf(pk)]).toEqual([kind, true, table]);
   }
   expect(() => tableOf('STRANGER#1')).toThrow(new TypeError('no table holds partitions of this kind'));
+});
+
+test('needs of a kind of records that no loaded module defines are refused', () => {
+  expect(() => permissionsOf({ table: { notImported: ['get'] } } as Needs)).toThrow(
+    new TypeError('no partitions of the kind notImported: the declaration must import the module that defines them'),
+  );
 });
 
 test('docs/permissions.md is up to date: npm run permissions', () => {
