@@ -125,7 +125,7 @@ export interface OtherAnswer {
   mediaType?: string;
 }
 
-/** A tag's endpoints by name, which is also the name of the file in `functions/` and of the construct. */
+/** A tag's endpoints by name, which is also the name of the file in `functions/`, or in its feature's folder there, and of the construct. */
 export type EndpointGroup = Record<string, EndpointRow>;
 
 /** A request to a gate at `exampleBaseUrl`, after all earlier examples. */

@@ -187,6 +187,7 @@ export async function describeUsedKey(
   const ageMs = nowMs - started_at;
   if (state === 'running') {
     if (ageMs >= (deferred ? longestDeferredRunMs : longestRunMs)) return { state: 'unknown' };
+    // each wait is as long as the call has already taken, so that the waits double
     if (!deferred) return { state, retryAfterSeconds: Math.max(1, Math.ceil(ageMs / 1000)) };
     return { state: 'working', executionId, isIdle: false };
   }

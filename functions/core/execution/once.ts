@@ -53,8 +53,11 @@ export async function once(
   const attempted = await attempt();
   const { mayHaveActed, result, added } = attempted;
   const outcome = withAdded(attempted);
+  // nothing was sent: the key is freed, and the headers of features are dropped
   if (!mayHaveActed) await calls.abandon(keyed);
+  // the outcome is stored for later requests
   else if (isOutcome(outcome) && (await calls.finish(keyed, outcome, added?.writes))) return answerOrThrow(outcome);
+  // a fault of the gate, or an outcome that could not be stored, leaves the key `running`, and later `unknown`
   return answerOrThrow(result);
 }
 
