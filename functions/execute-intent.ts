@@ -8,9 +8,9 @@ import { type DeferralParts, openDeferral } from './core/execution/defer.ts';
 import { openDeferredCalls } from './core/execution/deferred-call-store.ts';
 import { openExecution } from './core/execution/execution.ts';
 import { type IdempotentCalls, openIdempotentCalls } from './core/execution/idempotent-call-store.ts';
+import { logOutcome } from './core/execution/log-outcome.ts';
 import { narrow } from './core/execution/narrow.ts';
 import { once } from './core/execution/once.ts';
-import { record } from './core/execution/record.ts';
 import { type ExecutionRecords, openResolver, type Resolved, type ResolverParts } from './core/execution/resolve.ts';
 import { slowCallsFromEnvironment } from './core/execution/slow-calls.ts';
 import { type Action, serve } from './core/http/serve.ts';
@@ -56,7 +56,7 @@ export const createAction = (deps: Deps): Action => {
       const asBefore = (refusal: unknown) => answerAsBefore({ calls, intents }, execution, input, refusal);
       return voidIfStale(execution, await resolve(execution, input, known).then(make, asBefore));
     };
-    return record(execution, run());
+    return logOutcome(execution, run());
   };
 };
 

@@ -15,8 +15,8 @@ import { attempt } from './attempt.ts';
 import type { DeferredCall, DeferredCalls } from './deferred-call-store.ts';
 import { type Execution, type ExecutionHttp, openExecution } from './execution.ts';
 import type { Outcome } from './idempotent-call-store.ts';
+import { logOutcome } from './log-outcome.ts';
 import { type Attempted, answerOrThrow, isOutcome, withAdded } from './once.ts';
-import { record } from './record.ts';
 import type { openResolver } from './resolve.ts';
 import { findChangeSinceRequest, voidBecause } from './void-check.ts';
 
@@ -51,7 +51,7 @@ export function openDeferredRun({ deferred, resolve, findPolicy, limits, relay, 
         (refusal: unknown): Made => ({ mayHaveActed: false, result: refusal, isRefused: true }),
       );
       const answer = async () => answerOrThrow(withAdded(attempted));
-      const outcome: unknown = await record(execution, answer()).catch((error: unknown) => error);
+      const outcome: unknown = await logOutcome(execution, answer()).catch((error: unknown) => error);
       // No client waits for this answer, but alarms count the gate's failures by this log line.
       logAnswer('answered', { request_id: requestId, endpoint: 'run-deferred-call' }, outcome instanceof Error ? outcome : undefined);
       if (!isOutcome(outcome)) throw outcome;

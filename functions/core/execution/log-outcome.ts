@@ -6,7 +6,7 @@ import type { Execution } from './execution.ts';
  * Logs the outcome of an execution, and adds the headers for its id and the remaining limits to the answer.
  * @throws ApiError the refusal, with the same headers
  */
-export async function record({ logLine, quota }: Execution, outcome: Promise<ApiResponse>): Promise<ApiResponse> {
+export async function logOutcome({ logLine, quota }: Execution, outcome: Promise<ApiResponse>): Promise<ApiResponse> {
   try {
     const response = await outcome;
     logLine.write(response.status === 202 ? 'DEFERRED' : 'OK', response.headers);
