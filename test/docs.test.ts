@@ -240,7 +240,7 @@ const checks: Record<string, ((table: Table) => void) | string> = {
   'step | file | what it does': (table) => {
     namesFiles(table);
     const steps = textOf('functions/execute-intent.ts').matchAll(
-      /\b(\w+)\((?:request, nowMs|execution\b|relay|calls,|call,|\{ calls, intents \},)/g,
+      /\b(\w+)\((?:request, nowMs|execution\b|relay|calls,|call,|action,|\{ calls, intents \},)/g,
     );
     expect(new Set(firstCells(table).flatMap(codeIn))).toEqual(new Set([...steps].map(([, step]) => step)));
   },
@@ -274,6 +274,8 @@ const checks: Record<string, ((table: Table) => void) | string> = {
     const folders = readdirSync('functions', { withFileTypes: true }).filter((entry) => entry.isDirectory() && entry.name !== 'core');
     expect(firstCells(table).flatMap(codeIn)).toEqual(folders.map(({ name }) => name).sort());
   },
+  'phase of `attempt` | what happens': 'test/functions/execute-intent.test.ts',
+  'part | how it works': namesFiles,
   'decision | reason | price': namesFiles,
   'claim | meaning': (table) =>
     expect(new Set(firstCells(table).flatMap(codeIn))).toEqual(

@@ -17,7 +17,7 @@ test('the partitions are those of the keys', () => {
     head: keys.head(),
     log: keys.log(1),
     versions: keys.versions(1),
-    publishedPolicy: keys.policyInForce(),
+    publishedPolicy: keys.publishedPolicy('1'),
     agent: keys.agent('1'),
     agentKey: keys.agentKey('1'),
     agentList: keys.agentListed('active', '1'),
