@@ -129,7 +129,6 @@ export function permissionsOf(needs: Needs): Permission[] {
 /**
  * One permission per action for all its partitions, because one statement must cover a batch over several partitions and tables. Actions on
  * the same partitions share a permission.
- * @throws TypeError if a kind has no partitions, so that no permission is missing for want of an import
  */
 function tablePermissions(table: NonNullable<Needs['table']>): Permission[] {
   const stray = Object.keys(table).find((kind) => !(kind in partitions));

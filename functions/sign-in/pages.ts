@@ -29,9 +29,7 @@ export const continuePage = (client: Client, address: string): ApiResponse =>
   page(
     'Returning to the program',
     `<p>If nothing happens, <a href="${escapeHtml(address)}">continue to ${escapeHtml(client.name)}</a>.</p>`,
-    {
-      headers: { Refresh: `0;url=${address}` },
-    },
+    { headers: { Refresh: `0;url=${address}` } },
   );
 
 export interface Consent {

@@ -30,14 +30,8 @@ export function toOpenApi(options: DocumentOptions): ApiDocument {
   const errors = openErrorResponses(protocol);
 
   const pathParameters: Record<string, Pick<ApiParameter, 'description' | 'schema'>> = {
-    intent_uid: {
-      description: 'the uid of the intent, which is also its `intent_id`',
-      schema: schemas.refer(intentUid, 'input'),
-    },
-    service_id: {
-      description: 'the id that was returned when the service was registered',
-      schema: { type: 'string' },
-    },
+    intent_uid: { description: 'the uid of the intent, which is also its `intent_id`', schema: schemas.refer(intentUid, 'input') },
+    service_id: { description: 'the id that was returned when the service was registered', schema: { type: 'string' } },
     id: { description: 'the `Execution-Id` of the call', schema: { type: 'string' } },
     seq: { description: 'the number of the entry', schema: { type: 'string', pattern: '^[1-9][0-9]{0,11}$' } },
     ...Object.assign({}, ...declarations.map((feature) => feature.pathParameters)),

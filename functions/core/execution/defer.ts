@@ -77,7 +77,6 @@ export function openDeferral({ calls, deferred, intents, start, instead }: Defer
           ? store(execution, resolved)
           : undefined),
 
-    /** of the earlier call that the 202 names */
     voidIfStale: openVoidCheck(deferred, intents),
   };
 }

@@ -109,7 +109,8 @@ export function openResolver({ intents, slowCalls, observers = [], now = Date.no
    * @throws ApiError any refusal that needs no counter
    */
   async function resolve(execution: Execution, input: ExecutionInput, known?: ExecutionRecords): Promise<Resolved> {
-    const { request, nowMs, caller, agent, holder, logLine, quota } = execution;
+    const { request, nowMs, caller, agent, logLine, quota } = execution;
+    const { account } = execution.holder;
     const { claims, policy, proof } = caller;
     const { intent_uid, parameters } = input;
     const findLive = async ({ found, records }: ExecutionRecords) => {
@@ -142,14 +143,11 @@ export function openResolver({ intents, slowCalls, observers = [], now = Date.no
         upstreamRequest,
         rules,
         records,
-        keyed:
-          key === undefined
-            ? undefined
-            : { account: holder.account, executionId, key, fingerprint: fingerprintOf(intent_uid, parameters), nowMs },
+        keyed: key === undefined ? undefined : { account, executionId, key, fingerprint: fingerprintOf(intent_uid, parameters), nowMs },
         baseUrl: request.baseUrl,
       },
       guards: {
-        replays: replayLimit && replays.of(holder.account, replayLimit),
+        replays: replayLimit && replays.of(account, replayLimit),
         slowCalls: ofOrigin,
         precheck: async () => {
           const mismatch = findMismatch(request, live);
@@ -201,8 +199,6 @@ function requirePermittedCall({ compiled }: CurrentPolicy, call: Call): Rule[] {
   throw new ApiError(
     'FORBIDDEN',
     'The usage policy does not permit this call; details.words says why. GET /api/policy returns the full policy.',
-    {
-      details: { reason, ...(rule && { rule: condition?.pointer ?? rule.pointer, words: describeRefusal(rule, condition, otherwise) }) },
-    },
+    { details: { reason, ...(rule && { rule: condition?.pointer ?? rule.pointer, words: describeRefusal(rule, condition, otherwise) }) } },
   );
 }

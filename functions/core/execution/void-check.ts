@@ -48,7 +48,7 @@ export function findChangeSinceRequest(
 }
 
 /**
- * Opens the check of a repeated request for a waiting call, which may have become void.
+ * Opens the check of a repeated request for a waiting call: the earlier call that the 202 names may have become void.
  * @returns a function that throws ApiError FORBIDDEN if it has, else returns the response
  */
 export function openVoidCheck(deferred: Pick<DeferredCalls, 'find' | 'makeVoid'>, intents: Pick<LiveIntents, 'findWith'>) {

@@ -114,9 +114,7 @@ const excludedRecord = () =>
   new ApiError(
     'CONFLICT',
     'Nothing was changed: the record exists, and If-None-Match excludes it. Leave this header out to change the record.',
-    {
-      details: { reason: 'etag_mismatch' },
-    },
+    { details: { reason: 'etag_mismatch' } },
   );
 
 export const headerValues = ({ multiValueHeaders }: APIGatewayProxyEvent, name: string): string[] =>
