@@ -19,6 +19,7 @@ import type { Caller, Scenario } from './explore.ts';
 import { handlerScenarios } from './handler-scenarios.ts';
 import { feedScenarios } from './opensearch/scenarios.ts';
 import { alike, answerOf, codesOf, requireCodes, valuesOf } from './outcomes.ts';
+import { publicationScenarios } from './publication-scenarios.ts';
 import { registryScenarios } from './registry-scenarios.ts';
 import { searchScenarios } from './search-scenarios.ts';
 import { signInScenarios } from './sign-in/scenarios.ts';
@@ -315,6 +316,7 @@ export const scenarios: Scenario[] = [
   ...agentScenarios,
   ...feedScenarios,
   ...registryScenarios,
+  ...publicationScenarios,
   ...handlerScenarios,
   ...approvalScenarios,
   ...blockedApprovalScenarios,
