@@ -14,7 +14,7 @@ const baseUrl = 'https://gate.example';
 const file = loadPolicyTemplate();
 const ofFile = openPolicy(file);
 const policies = await Promise.all(
-  ['one', 'another'].map((name) =>
+  ['one', 'another', 'earlier'].map((name) =>
     readPublication({ text: () => JSON.stringify({ ...file, uid: `{base_url}/policies/${name}` }), baseUrl }),
   ),
 );
@@ -33,39 +33,44 @@ async function judgedBy(table: Table, copy: number): Promise<string | undefined>
 const publish = (table: Table, at: number, seen?: string) =>
   openPublisher(openChangeLog(table), compiledText).publish(operator, policies[at] ?? assert.fail(), seen);
 
-const published = ({ at, readers }: { at: readonly number[]; readers: number }, budget: Scenario['budget']): Scenario => ({
-  name: `${at.length === 1 ? 'one admin publishes' : 'two admins publish at once'}, and executions begin`,
+const published = ({ at, isFirst = false }: { at: readonly number[]; isFirst?: boolean }, budget: Scenario['budget']): Scenario => ({
+  name: `${at.length === 1 ? 'one admin publishes' : 'two admins publish at once'}, ${isFirst ? 'for the first time' : 'again'}, and executions begin`,
   promise: 'no call begun after the answer is judged by the older policy, and a crash at any step leaves one of the two in force',
   budget,
-  prepare: async () => ({
-    callers: [
-      ...at.map((which) => async ({ table }: { table: Table }) => {
-        await publish(table, which);
-        const next = await judgedBy(table, which + 1);
-        assert.equal(next, policies[which]?.version, 'a call that began after the answer was judged by the older policy');
-        return next;
-      }),
-      ...times(readers, () => async ({ table }: { table: Table }) => {
-        const first = await judgedBy(table, 5);
-        const second = await judgedBy(table, 6);
-        assert.ok(first === undefined || second === first, 'a later call was judged by an older policy');
-        return undefined;
-      }),
-    ],
-    check: async (end) => {
-      requireCodes(end, 'CONFLICT', ...(end.isUndisturbed ? [] : ['SERVICE_UNAVAILABLE']));
-      const versions = await Promise.all(times(policyCopies, (copy) => judgedBy(end.table, copy)));
-      assert.equal(new Set(versions).size, 1, 'the copies of the pointer differ');
-      const last = (await requireWholeLog(end.table)).flatMap(({ changes }) => changes).at(-1);
-      assert.equal(last?.digest_after, versions[0] && `sha-256=${versions[0]}`, 'another policy is in force than the log says');
-      const acknowledged = valuesOf(end.outcomes).filter((value) => value !== undefined);
-      assert.ok(acknowledged.length <= 1, 'two admins have replaced the same policy');
-      if (end.isUndisturbed) assert.deepEqual([acknowledged.length, errorsOf(end.outcomes).length], [1, at.length - 1]);
-    },
-  }),
+  prepare: async (before) => {
+    const seen = isFirst ? undefined : policies[2]?.version;
+    if (!isFirst) await publish(before, 2);
+    return {
+      callers: [
+        ...at.map((which) => async ({ table }: { table: Table }) => {
+          await publish(table, which, seen);
+          const next = await judgedBy(table, which + 1);
+          assert.equal(next, policies[which]?.version, 'a call that began after the answer was judged by the older policy');
+          return next;
+        }),
+        async ({ table }: { table: Table }) => {
+          const first = await judgedBy(table, 5);
+          const second = await judgedBy(table, 6);
+          assert.ok(first === seen || second === first, 'a later call was judged by an older policy');
+          return undefined;
+        },
+      ],
+      check: async (end) => {
+        requireCodes(end, 'CONFLICT', ...(end.isUndisturbed ? [] : ['SERVICE_UNAVAILABLE']));
+        const versions = await Promise.all(times(policyCopies, (copy) => judgedBy(end.table, copy)));
+        assert.equal(new Set(versions).size, 1, 'the copies of the pointer differ');
+        const last = (await requireWholeLog(end.table)).flatMap(({ changes }) => changes).at(-1);
+        assert.equal(last?.digest_after, versions[0] && `sha-256=${versions[0]}`, 'another policy is in force than the log says');
+        const acknowledged = valuesOf(end.outcomes).filter((value) => value !== undefined);
+        assert.ok(acknowledged.length <= 1, 'two admins have replaced the same policy');
+        if (end.isUndisturbed) assert.deepEqual([acknowledged.length, errorsOf(end.outcomes).length], [1, at.length - 1]);
+      },
+    };
+  },
 });
 
 export const publicationScenarios: readonly Scenario[] = [
-  published({ at: [0], readers: 1 }, { crashes: 1, faults: 1 }),
-  published({ at: [0, 1], readers: 1 }, { crashes: 1 }),
+  published({ at: [0], isFirst: true }, { crashes: 1, faults: 1 }),
+  published({ at: [0, 1], isFirst: true }, { crashes: 1 }),
+  published({ at: [0, 1] }, { crashes: 1 }),
 ];
