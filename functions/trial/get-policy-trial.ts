@@ -2,7 +2,7 @@ import { policyTrialQuery } from '../../schemas/executions.ts';
 import { type History, openHistory } from '../core/activity/history.ts';
 import { type AdminAction, forFullAdmins, serveAdmin } from '../core/admin/for-admins.ts';
 import { ok } from '../core/http/response.ts';
-import { listRules } from '../core/policy/describe.ts';
+import { listRules } from '../core/policy/name-rules.ts';
 import type { FindPolicy } from '../core/policy/policy.ts';
 import { policyFromEnvironment } from '../core/registry/policy-in-force.ts';
 import { tableFromEnvironment } from '../core/table/table.ts';

@@ -2,9 +2,9 @@ import type { PolicyTrial, RecordedExecution, TrialRow } from '../../schemas/exe
 import { foldName } from '../../schemas/text.ts';
 import { countExecution } from '../core/limit/limit-request.ts';
 import { bucketAt } from '../core/limit/window.ts';
-import { describePointer } from '../core/policy/describe.ts';
 import { chargesOf, rulesRequiringApproval } from '../core/policy/judge.ts';
 import { type Charge, isRate } from '../core/policy/limits.ts';
+import { describePointer } from '../core/policy/name-rules.ts';
 import type { Rule } from '../core/policy/reading.ts';
 import { addBetween, type Bounds, rollBounds } from './bounds.ts';
 import { type Doubt, judgeRecorded, readVerdict, type TrialPolicy, type Verdict } from './trial.ts';

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { Refusal } from '../../../client/errors.ts';
 import { compilePolicy } from '../../../functions/core/policy/compile.ts';
-import { describePointer } from '../../../functions/core/policy/describe.ts';
+import { describePointer } from '../../../functions/core/policy/name-rules.ts';
 import { operand, quote } from '../../../registry/shell-words.ts';
 import { noAgentId } from '../../../schemas/agent.ts';
 import { type Agent, type AgentPage, type AgentWithUsage, agentAddress, agentState } from '../../../schemas/agents/agents.ts';

@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks';
 import { Refusal } from '../../../client/errors.ts';
-import { compilePolicy } from '../../../functions/core/policy/compile.ts';
-import { listRules } from '../../../functions/core/policy/describe.ts';
 import { isWithin } from '../../../functions/core/json/json.ts';
+import { compilePolicy } from '../../../functions/core/policy/compile.ts';
+import { listRules } from '../../../functions/core/policy/name-rules.ts';
 import { parsePolicyTemplate } from '../../../functions/core/policy/template.ts';
-import { nameIntents, replay } from '../../../functions/trial/replay.ts';
 import { readTrial } from '../../../functions/trial/read-trial.ts';
+import { nameIntents, replay } from '../../../functions/trial/replay.ts';
 import { listServices, readExecutions } from '../../../registry/read.ts';
 import { canonicalDigest } from '../../../schemas/canonical.ts';
 import { type NamedPolicyTrial, policyTrialQuery, type TrialRow } from '../../../schemas/executions.ts';

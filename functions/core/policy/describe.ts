@@ -1,4 +1,3 @@
-import { isWithin } from '../json/json.ts';
 import { type Condition, isDate, isInstant, isIntentSubject, type JudgedIntent, type Scalar } from './conditions.ts';
 import { nameDuration } from './durations.ts';
 import type { Payment } from './duties.ts';
@@ -113,27 +112,6 @@ export function describeRefusal(rule: Rule, condition: Condition | undefined, ot
   const ways = [...new Set([condition, ...otherwise].map(nameCondition))];
   return `You may execute ${otherwise.length > 0 ? 'this' : nameEntry(rule.entry)} only if ${ways.join(', or if ')}.`;
 }
-
-/**
- * Describes in words what refuses a call.
- * @param pointer - to a rule, one of its conditions, or what states a limit; empty if no permission names the intent
- */
-export function describePointer(rules: readonly Rule[], pointer: string): string {
-  const rule = rules.find((one) => isWithin(pointer, one.pointer));
-  if (!rule) return 'No permission names the intent.';
-  return describeRefusal(
-    rule,
-    rule.conditions.find((condition) => condition.pointer === pointer),
-  );
-}
-
-/** Rules in words, with their JSON pointers. */
-export const listRules = (rules: readonly Rule[]): { rule: string; words: string }[] =>
-  rules
-    .toSorted((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind))
-    .map((rule) => ({ rule: rule.pointer, words: describeRule(rule) }));
-
-const order: Rule['kind'][] = ['permission', 'prohibition', 'limit'];
 
 /**
  * What a policy says about one intent in particular, in plain sentences: conditions, payments, and limits that do not apply to every intent.

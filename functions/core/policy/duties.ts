@@ -1,7 +1,7 @@
 import type { Duty } from '../../../schemas/policy.ts';
 import { isObject } from '../json/json.ts';
 import { toSeconds } from './durations.ts';
-import { isCurrency, minorDigits, toMinorUnits } from './money.ts';
+import { isCurrency, minorDigits } from './money.ts';
 import type { Position } from './position.ts';
 import { termOf } from './scope.ts';
 
@@ -50,4 +50,16 @@ export function readDuty({ action, amount, unit = '', timeInterval, target }: Du
       .at('target')
       .refuse('must end in a name of at most 100 ASCII letters, digits and . _ ~ -, by which responses refer to the budget');
   return { amount: Number(price), currency, every: timeInterval, budget: Number(budget), target };
+}
+
+/**
+ * An amount of a currency in its minor units, read from its decimal digits, so that nothing is rounded.
+ * @returns undefined if it is negative, has a fraction of the minor unit, or too many digits to be exact
+ */
+export function toMinorUnits(amount: number, code: string): number | undefined {
+  const [, whole, fraction = ''] = /^(\d+)(?:\.(\d+))?$/.exec(String(amount)) ?? [];
+  const digits = minorDigits(code);
+  if (whole === undefined || fraction.length > digits) return undefined;
+  const minor = Number(whole + fraction.padEnd(digits, '0'));
+  return Number.isSafeInteger(minor) ? minor : undefined;
 }

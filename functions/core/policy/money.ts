@@ -19,18 +19,6 @@ export const isCurrency = (code: string): boolean => digitsOf.has(code);
 /** Digits of a currency's minor unit: 2 for EUR, 0 for JPY. */
 export const minorDigits = (code: string): number => digitsOf.get(code) ?? 2;
 
-/**
- * An amount of a currency in its minor units, read from its decimal digits, so that nothing is rounded.
- * @returns undefined if it is negative, has a fraction of the minor unit, or too many digits to be exact
- */
-export function toMinorUnits(amount: number, code: string): number | undefined {
-  const [, whole, fraction = ''] = /^(\d+)(?:\.(\d+))?$/.exec(String(amount)) ?? [];
-  const digits = minorDigits(code);
-  if (whole === undefined || fraction.length > digits) return undefined;
-  const minor = Number(whole + fraction.padEnd(digits, '0'));
-  return Number.isSafeInteger(minor) ? minor : undefined;
-}
-
 /** A decimal from minor units: 50 of EUR is 0.50. */
 export function formatMoney(minor: number, code: string): string {
   const digits = minorDigits(code);

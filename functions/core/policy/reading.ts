@@ -14,9 +14,8 @@ import { readAssignee } from './assignee.ts';
 import type { Condition } from './conditions.ts';
 import { decode, readConstraints, type StatedLimit } from './constraints.ts';
 import { toSeconds } from './durations.ts';
-import { isApproval, type Payment, readDuty } from './duties.ts';
+import { isApproval, type Payment, readDuty, toMinorUnits } from './duties.ts';
 import { type Charge, mergeCharges } from './limits.ts';
-import { toMinorUnits } from './money.ts';
 import { Position } from './position.ts';
 import { coversEntry, everyIntent, oneIntent, oneNamespace, termOf } from './scope.ts';
 

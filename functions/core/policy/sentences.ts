@@ -1,6 +1,7 @@
 import { canonicalText } from '../../../schemas/canonical.ts';
 import type { Policy } from '../../../schemas/policy.ts';
-import { describeChanges, listRules } from './describe.ts';
+import { describeChanges } from './describe.ts';
+import { listRules } from './name-rules.ts';
 import { interpretPolicy, type Signing } from './reading.ts';
 
 /**
