@@ -76,12 +76,15 @@ describe.each(rows)('the bundle of $name', ({ name, needs }) => {
       snapshots: text.includes('S3Express'),
       credentials: text.includes('secretsmanager'),
       policy: existsSync(join(dirname(bundle(name)), 'policy.json')),
+      // a sentence of the parser: policies are compiled when they are published
+      parser: text.includes('must be execute or exceedRateLimit'),
     }).toEqual({
       table: needs.table !== undefined,
       kms: needs.kms !== undefined || needs.callKey === true || needs.receipts !== undefined,
       snapshots: needs.snapshots !== undefined || ['log', 'read'].includes(needs.receipts ?? ''),
       credentials: needs.credentials !== undefined,
       policy: needs.policy === true,
+      parser: needs.table?.publishedPolicy?.includes('put') === true,
     });
   });
 });
