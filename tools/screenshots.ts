@@ -20,10 +20,11 @@ if (chromiumPath === undefined) {
 }
 
 const root = join(import.meta.dirname, '..');
-const stack = await startStack({
-  port: 0,
-  quiet: true,
-  context: { tryPolicyFile: join(root, 'samples', 'policies', 'burst-and-day.json') },
+const stack = await startStack({ port: 0, quiet: true });
+await fetch(`${stack.base_url}/api/policy/try`, {
+  method: 'PUT',
+  headers: { Authorization: `Bearer ${stack.admin_token}`, 'Content-Type': 'application/json' },
+  body: readFileSync(join(root, 'samples', 'policies', 'burst-and-day.json')),
 });
 const agent = await connect(stack.base_url, { agentId: 'travel-planner', onPolicy: () => true });
 for (const code of ['JP', 'BR', 'FR', 'KE', 'IN', 'PT', 'CA', 'NO', 'EG', 'NZ', 'PE', 'IT', 'GR', 'TH'])

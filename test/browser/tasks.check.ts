@@ -1,11 +1,10 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
 import type { RecordedExecution } from '../../schemas/executions.ts';
 import { bodyOf } from '../e2e/api.ts';
-import { makeFolder } from '../support/folder.ts';
 import { sequenceReceipts } from '../support/receipts/sequence.ts';
 import { intentOf } from '../support/records.ts';
 import { expectAccessible, expectToFit, given, openAsAdmin, settle, startConsole } from './console-page.ts';
@@ -15,14 +14,11 @@ const pictures = process.env.CONSOLE_PICTURES ?? join(tmpdir(), 'console-tasks')
 mkdirSync(pictures, { recursive: true });
 const trial = JSON.stringify({ permission: [{ target: '{base_url}/api/intents?namespace=world.example', action: 'execute' }] });
 const nextFile = { name: 'next.json', mimeType: 'application/json', buffer: Buffer.from(trial) };
-const tryPolicyFile = join(makeFolder(), 'trial.json');
-writeFileSync(tryPolicyFile, trial);
 
 const policyFile = 'samples/policies/large-refunds-need-a-person.json';
 const { api, service, browser } = await startConsole({
   demo: true,
   policyFile,
-  context: { tryPolicyFile },
   answer: { refunded: true },
   refusals: '404|422|502',
   viewport: { width: 1440, height: 900 },
@@ -43,6 +39,7 @@ given('tasks in the console', () => {
     });
     await api.asAdmin('POST', `/api/services/${service_id}/intents`, intent);
     await api.asAdmin('PUT', `/api/services/${service_id}`, { ...about, description: 'Pays people back, but slowly.' });
+    bodyOf(await api.asAdmin('PUT', '/api/policy/try', trial));
     const pat = await api.obtainPat('busy-agent');
     for (const answer of await Promise.all(Array.from({ length: 12 }, (_, at) => api.execute(pat, refund, { amount: at })))) bodyOf(answer);
     await api.execute(pat, refund, { amount: 900 }, { 'Idempotency-Key': 'waits' });
