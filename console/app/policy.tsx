@@ -6,19 +6,26 @@ import { session } from './session.ts';
 import { ForAdmins } from './signed-in.tsx';
 import { useStore } from './store.ts';
 
-/** The policy in words; for admins, next to the trial policy. */
+/** The policy in words; for admins, its rules in a table, and an editor. */
 export function PolicyView({ query }: { query: URLSearchParams }) {
   const isAdmin = useStore(session) !== undefined;
-  const reading = useRead<PolicyWords>('/api/policy', { view: 'words' });
   return (
     <>
       <Heading title="Policy">The policy in plain words</Heading>
       <p class="lead">
         Agents sign the <a href="api/policy">policy itself</a> before they may run anything. If it changes, they have to sign it again.
       </p>
+      {isAdmin ? <ForAdmins path={['policy']} query={query} /> : <Sentences />}
+    </>
+  );
+}
+
+function Sentences() {
+  const reading = useRead<PolicyWords>('/api/policy', { view: 'words' });
+  return (
+    <>
       <Awaited reading={reading} />
       <Items texts={reading.answer?.value.sentences ?? []} />
-      {isAdmin && <ForAdmins path={['policy']} query={query} />}
     </>
   );
 }

@@ -1,5 +1,6 @@
 import { type ComponentChild, createContext } from 'preact';
 import { useContext } from 'preact/hooks';
+import type { Policy } from '../../schemas/policy.ts';
 import type { Column } from './components/table.tsx';
 import type { Call } from './made-calls.ts';
 import type { Route } from './route.ts';
@@ -18,9 +19,12 @@ export interface Section extends SectionLink {
 }
 
 /** A section for admins, which is loaded once one has signed in. */
-export interface AdminSection extends Omit<Section, 'ofCall'> {
+export interface AdminSection extends SectionLink {
+  View?: Section['View'];
   /** What it shows about one agent, or in a tab of one service. */
   About?: (subject: Subject) => ComponentChild;
+  /** What it shows below the editor of the policy. */
+  AboutPolicy?: (edited: EditedPolicy) => ComponentChild;
   /** A hook: its columns in a list of services, agents, or the intents of a service. The rows are given by their ids. */
   useColumns?(list: 'services' | 'agents' | 'intents', serviceId?: string): readonly Column<string>[];
 }
@@ -28,6 +32,13 @@ export interface AdminSection extends Omit<Section, 'ofCall'> {
 export interface Subject {
   kind: 'service' | 'agent';
   id: string;
+}
+
+export interface EditedPolicy {
+  inForce: Policy;
+  /** the edited policy; undefined unless it differs from the one in force */
+  draft: string | undefined;
+  query: URLSearchParams;
 }
 
 /** All sections for admins. */

@@ -179,14 +179,15 @@ given('tasks in the console', () => {
     ],
     [
       'try a policy',
-      2,
+      3,
       async () => {
         await click(link('Policy'));
         // twelve calls, and the approved one
         const row = page.getByRole('row', { name: /^– No permission names the intent\. 13 calls would be refused/ });
         await row.waitFor();
-        await choose('Policy file', nextFile);
-        await page.getByRole('heading', { name: 'On trial: next.json' }).waitFor();
+        await choose('Load a policy file', nextFile);
+        await click(button('Try your edits on recent calls'));
+        await page.getByRole('heading', { name: 'Your edits, tried on recent calls' }).waitFor();
         await row.waitFor();
         await page.getByRole('row', { name: /^busy-agent payments\.example:refund:v1 would be refused/ }).waitFor();
       },

@@ -8,6 +8,8 @@ interface ActProps {
   title: string;
   /** asks for confirmation */
   isDangerous?: boolean;
+  /** what it asks; default: the title */
+  question?: string;
   /** the equivalent command after `npx intent-gate` */
   command: string;
   /** performs the action; resolves to false if it was not performed after all */
@@ -16,7 +18,7 @@ interface ActProps {
 }
 
 /** A button for a change. It reports the result and shows the equivalent command. */
-export function Act({ title, isDangerous = false, command, act, onDone }: ActProps) {
+export function Act({ title, isDangerous = false, question = `${title}?`, command, act, onDone }: ActProps) {
   const [state, setState] = useState<'idle' | 'asked' | 'running'>('idle');
   const [failure, setFailure] = useState<unknown>();
   const run = async () => {
@@ -35,7 +37,7 @@ export function Act({ title, isDangerous = false, command, act, onDone }: ActPro
         {state === 'asked' ? (
           <>
             <span>
-              <Shown text={`${title}?`} />
+              <Shown text={question} />
             </span>
             <Button title="Yes" kind="danger" onClick={() => void run()} />
             <Button title="No" onClick={() => setState('idle')} />

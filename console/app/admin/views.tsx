@@ -4,6 +4,7 @@ import { featureViews } from './features.ts';
 import { ChangeView, History } from './history.tsx';
 import { Import } from './import.tsx';
 import { EditIntent, NewIntent } from './intents.tsx';
+import { EditPolicy } from './policy.tsx';
 import { NewService, Services, ServiceView } from './services.tsx';
 
 const sections: readonly AdminSection[] = [
@@ -21,11 +22,12 @@ const sections: readonly AdminSection[] = [
     path: 'history',
     View: ({ path: [, seq], query }) => (seq === undefined ? <History query={query} /> : <ChangeView key={seq} seq={seq} />),
   },
+  { path: 'policy', View: EditPolicy },
   ...featureViews,
 ];
 
 /** The view of a section for admins. */
 export function AdminView(route: Route) {
   const section = sections.find(({ path }) => path === route.path[0]);
-  return <AdminSections.Provider value={sections}>{section && <section.View {...route} />}</AdminSections.Provider>;
+  return <AdminSections.Provider value={sections}>{section?.View && <section.View {...route} />}</AdminSections.Provider>;
 }

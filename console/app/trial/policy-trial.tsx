@@ -10,51 +10,79 @@ import { listServices, readExecutions } from '../../../registry/read.ts';
 import { canonicalDigest } from '../../../schemas/canonical.ts';
 import { type NamedPolicyTrial, policyTrialQuery, type TrialRow } from '../../../schemas/executions.ts';
 import type { Policy } from '../../../schemas/policy.ts';
+import { Act } from '../admin/act.tsx';
 import { Command } from '../admin/record-form.tsx';
-import { Button, DropField } from '../components/controls.tsx';
+import { Button } from '../components/controls.tsx';
 import { Failure, Skeleton } from '../components/states.tsx';
 import { type Column, DataTable, Table } from '../components/table.tsx';
 import { Tabs } from '../components/tabs.tsx';
 import { Badge, Link, Part, Shown, Time, type Tone } from '../components/text.tsx';
 import { deployment } from '../deployment.ts';
-import { openAdminApi, useRead, useWork } from '../gate.ts';
-import { linkTo, type Route } from '../route.ts';
-import type { AdminSection } from '../section.ts';
+import { ask, openAdminApi, useRead, useWork } from '../gate.ts';
+import { linkTo } from '../route.ts';
+import type { AdminSection, EditedPolicy } from '../section.ts';
 
 const periods = { hour: 'last hour', day: 'last day', week: 'last week' };
 const periodMs = { hour: 3_600_000, day: 86_400_000, week: 604_800_000 };
 
-/** Shown below the policy in force. */
-export const trialView: AdminSection = { path: 'policy', View: PolicyOnTrial };
+export const trialView: AdminSection = { path: 'trial', AboutPolicy: PolicyOnTrial };
 
-/** Compares a trial policy with the one in force, rule by rule. It is from the setting `tryPolicyFile`, or from a file that stays in the browser. */
-function PolicyOnTrial({ query }: Route) {
+/** Compares a policy with the one in force, rule by rule: the policy on trial, or the edited one, which stays in the browser. */
+function PolicyOnTrial({ inForce, draft, query }: EditedPolicy) {
   const { period } = policyTrialQuery.safeParse(Object.fromEntries(query)).data ?? policyTrialQuery.parse({});
   const deployed = useRead<NamedPolicyTrial>('/api/policy/try', { period }, 'admin');
-  const inForce = useRead<Policy>('/api/policy').answer?.value;
-  const [file, setFile] = useState<File>();
-  const tried = useWork(async () => file && tryFile(file, periodMs[period]), [file, period]);
-  const hasNone = deployed.error instanceof Refusal && deployed.error.details.reason === 'no_trial';
-  const { error, isLoading, reload } = file ? tried : deployed;
-  const trial = file ? tried.answer : deployed.answer?.value;
-  // the previous result may be of another file
-  const isWaiting = !inForce || (isLoading && (file !== undefined || !trial));
-  const isFailed = error !== undefined && (file !== undefined || !hasNone);
+  const [replayed, setReplayed] = useState<string>();
+  const edited = replayed === draft ? draft : undefined;
+  const tried = useWork(async () => (edited === undefined ? undefined : tryText(edited, periodMs[period])), [edited, period]);
+  const hasNone = edited === undefined && deployed.error instanceof Refusal && deployed.error.details.reason === 'no_trial';
+  const { error, isLoading, reload } = edited === undefined ? deployed : tried;
+  const trial = edited === undefined ? deployed.answer?.value : tried.answer;
+  // the previous result may be of another text
+  const isWaiting = isLoading && (edited !== undefined || !trial);
   return (
-    <Part title={file ? `On trial: ${file.name}` : 'On trial'}>
+    <Part title={edited === undefined ? 'On trial' : 'Your edits, tried on recent calls'}>
       <p class="quiet">
-        See what another policy would have decided about the gate's calls before you deploy it. The policy of the setting tryPolicyFile is
-        tried on every call; a file that you drop here is tried in your browser.
+        See what another policy would have decided about the gate's calls before you publish it. A policy on trial judges every call,
+        without effect. Your edits can also be tried on recent calls, in your browser.
       </p>
       <Tabs label="Period" tabs={periods} current={period} linkOf={(name) => linkTo(['policy'], { period: name })} />
-      {isWaiting ? <Skeleton /> : isFailed && <Failure error={error} retry={reload} />}
-      {hasNone && !file && <p>This deployment has no policy on trial.</p>}
-      {!isWaiting && !isFailed && trial && <Trial inForce={inForce} trial={trial} />}
-      <DropField label="Policy file" accept=".json" onFiles={(files) => setFile(files?.[0])} />
-      {file && !hasNone && (
+      {isWaiting ? (
+        <Skeleton />
+      ) : hasNone ? (
+        <p>No policy is on trial.</p>
+      ) : error === undefined ? (
+        trial && <Trial inForce={inForce} trial={trial} />
+      ) : (
+        <Failure error={error} retry={reload} />
+      )}
+      {draft !== undefined && (
         <p>
-          <Button title="Back to the policy on trial in this deployment" onClick={() => setFile(undefined)} />
+          {edited === undefined ? (
+            <Button title="Try your edits on recent calls" kind="main" onClick={() => setReplayed(draft)} />
+          ) : (
+            <Button title="Back to the policy on trial" onClick={() => setReplayed(undefined)} />
+          )}
         </p>
+      )}
+      {draft !== undefined && (
+        <Act
+          title="Put your edits on trial"
+          command="policy publish policy.json --try"
+          act={() => ask('PUT', '/api/policy/try', { raw: { text: draft, mediaType: 'application/json' }, isAdmin: true })}
+          onDone={() => {
+            setReplayed(undefined);
+            deployed.reload();
+          }}
+        />
+      )}
+      {edited === undefined && trial && !hasNone && (
+        <Act
+          title="End the trial"
+          isDangerous
+          command="policy trial --end"
+          act={() => ask('DELETE', '/api/policy/try', { isAdmin: true })}
+          onDone={reload}
+        />
       )}
       <Command text="policy try policy.next.json --since 7d" />
     </Part>
@@ -62,10 +90,10 @@ function PolicyOnTrial({ query }: Route) {
 }
 
 /** Replays the recorded calls with a policy, as the command `policy try` does. */
-async function tryFile(file: File, ms: number): Promise<NamedPolicyTrial> {
+async function tryText(text: string, ms: number): Promise<NamedPolicyTrial> {
   const address = deployment.publicUrl;
   const api = openAdminApi();
-  const trial = readTrial(parsePolicyTemplate(await file.text()), address);
+  const trial = readTrial(parsePolicyTemplate(text), address);
   const untilMs = Date.now();
   const [policy, executions, services] = await Promise.all([
     api.call('GET', '/api/policy').then(({ body }) => body as Policy),

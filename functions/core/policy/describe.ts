@@ -84,22 +84,25 @@ function nameAssignee(rule: Pick<Rule, 'conditions'>): string {
   return assignee ? `${assigneeNames[assignee.subject.of]} ${assignee.values.join()}` : 'You';
 }
 
-export function describeRule(rule: Rule): string {
-  const { kind, entry, charges, payments, needsApproval } = rule;
+/** What a rule says, in parts of a sentence. */
+export function describeParts(rule: Rule): { who: string; what: string; limits: string[]; prices: string[] } {
+  const { kind, entry, charges, payments } = rule;
   const conditions = rule.conditions.filter(({ isAssignee }) => !isAssignee);
-  const who = nameAssignee(rule);
-  const calls = charges.filter(({ currency }) => currency === undefined);
   const given = conditions.length > 0 ? ` if ${nameConditions(conditions)}` : '';
-  if (kind === 'permission') {
-    const terms = [
-      ...calls.map((limit) => `at most ${nameTimes(limit)}`),
-      ...payments.map(namePayment),
-      ...(needsApproval ? ['once a person has approved the call'] : []),
-    ];
-    return `${who} may execute ${[`${nameEntry(entry)}${given}`, ...terms].join(', ')}.`;
-  }
-  if (kind === 'prohibition') return `${who} must not execute ${nameEntry(entry)}${given}, whatever else is permitted.`;
-  return `${who} may execute ${nameEntry(entry, 'intents')}${given} at most ${calls.map(nameTimes).join(' and at most ')}.`;
+  return {
+    who: nameAssignee(rule),
+    what: `${kind === 'prohibition' ? 'must not' : 'may'} execute ${nameEntry(entry, kind === 'limit' ? 'intents' : undefined)}${given}`,
+    limits: charges.filter(({ currency }) => currency === undefined).map((limit) => `at most ${nameTimes(limit)}`),
+    prices: payments.map(namePayment),
+  };
+}
+
+export function describeRule(rule: Rule): string {
+  const { who, what, limits, prices } = describeParts(rule);
+  if (rule.kind === 'prohibition') return `${who} ${what}, whatever else is permitted.`;
+  if (rule.kind === 'limit') return `${who} ${what} ${limits.join(' and ')}.`;
+  const approval = rule.needsApproval ? ['once a person has approved the call'] : [];
+  return `${[`${who} ${what}`, ...limits, ...prices, ...approval].join(', ')}.`;
 }
 
 /**

@@ -4,6 +4,7 @@ import { isRawNumber, parseExact, toDouble } from '../../../schemas/number.ts';
 import { type Policy, placeholder, policy } from '../../../schemas/policy.ts';
 import { describeHidden } from '../../../schemas/text.ts';
 import { isObject, issuesOf, isWithin, parseJson, pointer } from '../json/json.ts';
+import { describeJsonError } from '../json/json-error.ts';
 import { ApiError } from '../runtime/api-error.ts';
 import { interpretPolicy, PolicyError } from './reading.ts';
 import { normalizePolicy } from './spellings.ts';
@@ -92,8 +93,8 @@ function parseText(text: string): { value: unknown; issues: Issue[] } {
     if (!(refusal instanceof ApiError)) throw refusal;
     try {
       return { value: JSON.parse(text), issues: (refusal.details.issues as Issue[] | undefined) ?? [] };
-    } catch (error) {
-      throw new PolicyError([{ path: '', problem: `must be JSON: ${(error as Error).message}` }]);
+    } catch {
+      throw new PolicyError([{ path: '', problem: `must be JSON: ${describeJsonError(text)}` }]);
     }
   }
 }
