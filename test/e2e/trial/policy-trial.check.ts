@@ -1,32 +1,27 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test } from '@jest/globals';
 import { executionPage, namedPolicyTrial } from '../../../schemas/executions.ts';
-import { makeFolder } from '../../support/folder.ts';
 import { intentOf } from '../../support/records.ts';
 import { startUpstream } from '../../support/upstream.ts';
 import { bodyOf, startApi } from '../api.ts';
 
-const tryPolicyFile = join(makeFolder(), 'next.json');
 const [uid, target] = ['trial.example:call:v1', '{base_url}/api/intents'];
 const france = { leftOperand: `${target}/parameters/code`, operator: 'eq', rightOperand: 'FR' };
-writeFileSync(
-  tryPolicyFile,
-  JSON.stringify({
-    permission: [
-      { target, action: 'execute', constraint: [{ leftOperand: 'rateLimit', operator: 'lteq', rightOperand: 4, unit: 'hour' }] },
-    ],
-    prohibition: [{ target, action: 'execute', constraint: [france] }],
-  }),
-);
+const onTrial = {
+  '@context': 'http://www.w3.org/ns/odrl.jsonld',
+  uid: '{base_url}/api/policy',
+  type: 'Set',
+  permission: [{ target, action: 'execute', constraint: [{ leftOperand: 'rateLimit', operator: 'lteq', rightOperand: 4, unit: 'hour' }] }],
+  prohibition: [{ target, action: 'execute', constraint: [france] }],
+};
 const upstream = await startUpstream((_, response) => response.writeHead(200, { 'Content-Type': 'application/json' }).end('{"name":"x"}'));
-const api = await startApi({ context: { tryPolicyFile } });
+const api = await startApi();
 afterAll(() => upstream.stop());
 
 test('a policy on trial judges every execution, over HTTP, MCP and later, and decides about none', async () => {
   const endpoint = { url: `http://127.0.0.1:${upstream.port}/`, method: 'POST', content_type: 'application/json' } as const;
   await api.createIntent(intentOf(uid, { endpoint }));
+  bodyOf(await api.asAdmin('PUT', '/api/policy/try', onTrial));
   const pat = await api.obtainPat('ann');
   const run = async (code: string) => bodyOf(await api.execute(pat, uid, { code }));
   for (const code of ['FR', 'DE', 'DE']) await run(code);
