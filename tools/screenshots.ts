@@ -67,6 +67,7 @@ while (!(await page.getByText('calls would be refused').first().isVisible())) {
   await page.waitForTimeout(1_000);
   await go('policy');
 }
+await page.evaluate(`[...document.querySelectorAll('h2')].find((one) => one.textContent === 'On trial').scrollIntoView()`);
 await shoot('policy');
 
 await go('import');
