@@ -162,6 +162,14 @@ describe('Prefer: respond-async', () => {
     expect(upstream.seen).toHaveLength(1);
   });
 
+  test('a run that cannot read the policy leaves the call to the next one', async () => {
+    const id = idOf(await ask('DE', { Prefer: 'respond-async' }));
+    const failing = parts.openWorker({ findPolicy: () => Promise.reject(unavailable('no table')) });
+    await expect(failing(id)).rejects.toThrow('no table');
+    await worker(id);
+    expect((await read(id)).body).toMatchObject({ status: 'done' });
+  });
+
   test('reading its state starts the worker if it has not started', async () => {
     const id = idOf(await ask('DE', { Prefer: 'respond-async' }));
     gate.started.length = 0;

@@ -41,7 +41,8 @@ export function openDeferredParts(gate: Gate) {
     now = Date.now,
     relay = gate.relay,
     around = nest(),
-  }: Options & Partial<Pick<DeferredRunParts, 'relay' | 'around'>> = {}) => {
+    findPolicy = openPolicy(policy),
+  }: Options & Partial<Pick<DeferredRunParts, 'relay' | 'around' | 'findPolicy'>> = {}) => {
     const run = createRun({
       deferred: openDeferredCalls(over),
       resolve: openResolver({
@@ -49,7 +50,7 @@ export function openDeferredParts(gate: Gate) {
         slowCalls: openSlowCalls(over, 'run-deferred-call', 10, { leaseSeconds: 660 }),
         now,
       }).resolve,
-      findPolicy: openPolicy(policy),
+      findPolicy,
       limits: openRateLimiter(over, now),
       relay,
       around,

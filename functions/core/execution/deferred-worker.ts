@@ -41,10 +41,11 @@ export function openDeferredRun({ deferred, resolve, findPolicy, limits, relay, 
     const nowMs = now();
     const call = await deferred.find(executionId);
     if (call?.item.state !== 'queued') return;
+    const { baseUrl, claims, trace, requestId } = call.content;
+    // before the claim: a run that cannot read the policy leaves the call to the next one
+    const caller = { claims, policy: policyFor(await findPolicy(baseUrl), judgedAgent(claims)), proof: undefined };
     const run = newUlid();
     if (!(await deferred.claim(call, run, nowMs))) return;
-    const { baseUrl, claims, trace, requestId } = call.content;
-    const caller = { claims, policy: policyFor(await findPolicy(baseUrl), judgedAgent(claims)), proof: undefined };
     const execution = openExecution(requestOf(call, remainingMs), caller, limits, nowMs, executionId);
     await withinTrace(readTrace(trace.traceparent, trace.tracestate), async () => {
       const attempted = await make(call, execution).catch(
