@@ -1,11 +1,12 @@
 import { useContext, useMemo, useState } from 'preact/hooks';
 import { Refusal } from '../../../client/errors.ts';
 import { describeParts } from '../../../functions/core/policy/describe.ts';
+import { unfilled } from '../../../functions/core/policy/published.ts';
 import { interpretPolicy } from '../../../functions/core/policy/reading.ts';
 import type { ApiCallOptions } from '../../../registry/api.ts';
 import type { ChangePage } from '../../../schemas/changes.ts';
 import type { Issue } from '../../../schemas/errors.ts';
-import { type Policy, type Publication, placeholder } from '../../../schemas/policy.ts';
+import type { Policy, Publication } from '../../../schemas/policy.ts';
 import { Button, DropField } from '../components/controls.tsx';
 import { Awaited, Failure } from '../components/states.tsx';
 import { Table } from '../components/table.tsx';
@@ -29,7 +30,7 @@ interface Draft {
 }
 
 /** The policy as a person edits it. */
-const toText = (policy: Policy): string => JSON.stringify(policy, null, 2).replaceAll(deployment.publicUrl, placeholder);
+const toText = (policy: Policy): string => JSON.stringify(unfilled(policy, deployment.publicUrl), null, 2);
 
 /** The rules of the policy in force, an editor that publishes another, and the earlier versions. */
 export function EditPolicy({ query }: Route) {

@@ -2,7 +2,7 @@ import type { Billing } from '../../../schemas/pat.ts';
 import { type Policy, placeholder } from '../../../schemas/policy.ts';
 import { type CompiledPolicy, compileRules } from './grant.ts';
 import { findTooManyLimits } from './limits-per-call.ts';
-import { compilerVersion, type PublishedPolicy } from './published.ts';
+import { compilerVersion, type PublishedPolicy, unfilled } from './published.ts';
 import { interpretPolicy, PolicyError } from './reading.ts';
 import { describePolicy } from './sentences.ts';
 import type { PolicyTemplate } from './template.ts';
@@ -34,7 +34,7 @@ export function compilePolicy(policy: Policy, baseUrl: string, billing?: Billing
  * @throws PolicyError listing every place that cannot be put into effect
  */
 export function publishPolicy(template: PolicyTemplate, baseUrl: string = placeholder): PublishedPolicy {
-  const policy: Policy = JSON.parse(JSON.stringify(template).replaceAll(baseUrl, placeholder));
+  const policy = unfilled(template, baseUrl);
   const { rules } = compilePolicy(policy, placeholder);
   return { compiler: compilerVersion, policy, sentences: describePolicy(policy, placeholder), rules: [...rules] };
 }

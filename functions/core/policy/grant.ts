@@ -2,7 +2,7 @@ import type { Billing, RateLimit } from '../../../schemas/pat.ts';
 import { chargesOf, rulesForAll } from './judge.ts';
 import { isRate, tightest } from './limits.ts';
 import type { Rule } from './reading.ts';
-import { coversEntry, isRuledOut } from './scope.ts';
+import { coveringEntries, isRuledOut } from './scope.ts';
 
 /** What a policy grants to its signers, and the rules by which calls are judged. */
 export interface CompiledPolicy {
@@ -34,6 +34,6 @@ export function compileRules(rules: readonly Rule[], billing?: Billing): Compile
 }
 
 const withoutCovered = (entries: string[]): string[] => {
-  const distinct = [...new Set(entries)];
-  return distinct.filter((entry) => !distinct.some((other) => other !== entry && coversEntry(other, entry)));
+  const distinct = new Set(entries);
+  return [...distinct].filter((entry) => !coveringEntries(entry).some((other) => other !== entry && distinct.has(other)));
 };

@@ -21,3 +21,13 @@ export const writePublished = (published: PublishedPolicy): string =>
 /** A published policy for callers at one address. */
 export const readPublished = (text: string, baseUrl: string): PublishedPolicy =>
   JSON.parse(text.replaceAll(placeholder, () => JSON.stringify(baseUrl).slice(1, -1)));
+
+/** A policy in which `{base_url}` stands for an address of the gate. Parties stay: a domain would become an id, which any agent may choose. */
+export const unfilled = (policy: Policy, baseUrl: string): Policy =>
+  JSON.parse(JSON.stringify(policy), (name, member) =>
+    typeof member === 'string' && name !== 'assignee' ? withPlaceholder(member, baseUrl) : member,
+  );
+
+/** Replaces an address, but not where another one begins with it. */
+const withPlaceholder = (text: string, address: string): string =>
+  text.split(address).reduce((before, after) => before + (/^[\w.:%@-]/.test(after) ? address : placeholder) + after);

@@ -61,6 +61,9 @@ export class PolicyError extends Error {
   }
 }
 
+/** A longer one would not leave enough room for the other claims of a PAT, nor fit into a key of the table. */
+const maxUidLength = 500;
+
 interface Context {
   baseUrl: string;
   policyUid: string;
@@ -79,6 +82,7 @@ export function interpretPolicy(policy: Policy, baseUrl: string): PolicyReading 
 
   if (policy.uid.includes('#'))
     root.at('uid').refuse('must not contain a fragment, because the gate appends the digest of the policy as the fragment');
+  if (policy.uid.length > maxUidLength) root.at('uid').refuse(`must have at most ${maxUidLength} characters, because every PAT names it`);
   for (const [at, permission] of (policy.permission ?? []).entries()) readPermission(permission, context, root.at('permission', at));
   for (const [at, prohibition] of (policy.prohibition ?? []).entries()) readProhibition(prohibition, context, root.at('prohibition', at));
   for (const [at, obligation] of (policy.obligation ?? []).entries()) readObligation(obligation, context, root.at('obligation', at));
@@ -102,6 +106,8 @@ function readRule(
 ): Rule {
   const entry = readTarget(target, baseUrl, position.at('target'));
   const { conditions: stated, limits } = readConstraints(constraint, { baseUrl, target, entry, atMost }, position.at('constraint'));
+  if (assignee?.includes(placeholder))
+    position.at('assignee').refuse(`must not contain ${placeholder}: no agent has the address of the gate`);
   const assigned = { pointer: position.at('assignee').pointer, comparison: 'eq', isAssignee: true } as const;
   const conditions = assignee === undefined ? stated : [{ ...assigned, ...readAssignee(assignee) }, ...stated];
   const charges = mergeCharges(limits.map((limit) => toCharge(limit, entry, conditions)));
@@ -262,8 +268,9 @@ function nameLimits(rules: readonly Rule[]): void {
  */
 function statePrices(rules: readonly Rule[]): void {
   const highest = new Map<string, number>();
+  const charged = rules.filter(({ charges }) => charges.length > 0);
   for (const { entry } of rules) {
-    const covering = rules.filter((other) => coversEntry(other.entry, entry)).flatMap(({ charges }) => charges);
+    const covering = charged.filter((other) => coversEntry(other.entry, entry)).flatMap(({ charges }) => charges);
     for (const { id, rate, cost } of mergeCharges(covering.filter(({ cost, rate }) => cost <= rate))) {
       highest.set(id, Math.max(highest.get(id) ?? 0, Math.min(cost, rate)));
     }

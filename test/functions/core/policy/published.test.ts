@@ -1,8 +1,10 @@
 import { globSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import { compilePolicy } from '../../../../functions/core/policy/compile.ts';
+import { compilePolicy, publishPolicy } from '../../../../functions/core/policy/compile.ts';
 import type { Call } from '../../../../functions/core/policy/conditions.ts';
 import { type Judgement, judge } from '../../../../functions/core/policy/judge.ts';
+import { openPolicy as openPublished } from '../../../../functions/core/policy/policy.ts';
+import { writePublished } from '../../../../functions/core/policy/published.ts';
 import { rulesOf } from '../../../../functions/core/policy/rule-index.ts';
 import { fillTemplate, parsePolicyTemplate } from '../../../../functions/core/policy/template.ts';
 import { methods } from '../../../../schemas/intent.ts';
@@ -60,3 +62,26 @@ test('100,000 calls are judged alike by published policies and by the files that
   }
   expect(Math.min(permitted, refused)).toBeGreaterThan(10_000);
 }, 60_000);
+
+test('only its own address is published as {base_url}, and not where it names an agent', () => {
+  const gate = 'https://gate.example';
+  const target = `${gate}/api/intents`;
+  const assigned = (assignee: string) => ({ target, action: 'execute', assignee });
+  const policy = { ...templates[0], uid: `${gate}.org/policy`, permission: [assigned(gate), assigned(`${gate}.org`)], prohibition: [] };
+  const opened = openPublished(writePublished(publishPolicy(policy as never, gate)))('https://other.example');
+  expect(opened.policy.uid).toBe(`${gate}.org/policy`);
+  expect(opened.rules.flatMap(({ conditions }) => conditions)).toMatchObject([
+    { subject: { of: 'agentDomain' }, values: ['gate.example'] },
+    { subject: { of: 'agentDomain' }, values: ['gate.example.org'] },
+  ]);
+  expect(() => publishPolicy({ ...policy, permission: [assigned('{base_url}')] } as never, gate)).toThrow(
+    '/permission/0/assignee must not contain {base_url}: no agent has the address of the gate',
+  );
+});
+
+test('thousands of prohibitions are published and opened in a moment', () => {
+  const prohibition = Array.from({ length: 3_000 }, (_, at) => ({ target: `{base_url}/api/intents?namespace=a${at}`, action: 'execute' }));
+  const startedMs = performance.now();
+  expect(openPolicy({ ...templates[0], prohibition } as never)(baseUrl).compiled.prohibited).toHaveLength(3_000);
+  expect(performance.now() - startedMs).toBeLessThan(3_000);
+});
