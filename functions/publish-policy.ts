@@ -6,7 +6,7 @@ import { type FindPolicy, openPolicy } from './core/policy/policy.ts';
 import { warnOf } from './core/policy/warnings.ts';
 import { changeLogFromEnvironment } from './core/registry/change-log.ts';
 import { isFileOnly, policyFromEnvironment, readPolicyFile } from './core/registry/policy-in-force.ts';
-import { openPublisher, type Publisher, policyChanged, readPublication } from './core/registry/publish-policy.ts';
+import { findReplaced, openPublisher, type Publisher, policyChanged, readPublication } from './core/registry/publish-policy.ts';
 import { ApiError, invalidParameter } from './core/runtime/api-error.ts';
 import { keys, partitions } from './core/table/keys.ts';
 import { firstOf, pagesOf } from './core/table/pages.ts';
@@ -34,11 +34,14 @@ export const createAction = ({ table, findPolicy, publisher, isFileOnly = false 
         headers: { Allow: 'GET' },
       });
     const { dry_run } = request.query(publicationQuery);
+    // other parameters are ignored if they are empty
+    if (dry_run === undefined && 'dry_run' in request.queryValues())
+      throw invalidParameter([{ path: '/dry_run', problem: 'must be true or false' }]);
     const named = request.header('if-match')?.trim().replace(/^"|"$/g, '');
     if (named === undefined)
       throw invalidParameter([{ path: '', problem: 'the header If-Match must be the ETag of GET /api/policy, the policy to replace' }]);
     const next = await readPublication(request);
-    const current = await findPolicy(request.baseUrl);
+    const current = await findReplaced({ table, findPolicy }, request.baseUrl, named);
     if (named !== current.digest) throw policyChanged();
     const { digest, sentences, policy, rules } = openPolicy(next.text)(request.baseUrl);
     const isOther = digest !== current.digest;
@@ -49,18 +52,19 @@ export const createAction = ({ table, findPolicy, publisher, isFileOnly = false 
       firstOf(pagesOf(table, `${partitions.agentList.prefix}active`), isOther ? maxAgents : 0),
     ]);
     const unknown = uids.filter((_, at) => known[at] === undefined);
-    const seq = dry_run === 'true' ? (current.pointer?.rev ?? 0) : await publisher.publish(admin, next, current.pointer?.version);
-    return ok({
+    const told = {
       digest,
       version: next.version,
-      seq,
       changes: isOther ? describeChanges(current.sentences, sentences) : [],
       agents: agents.length,
       warnings: [
         ...warnOf(policy, request.baseUrl, rules),
         ...unknown.map((uid) => ({ path: '', problem: `names the intent ${uid}, which does not exist` })),
       ],
-    });
+    };
+    // last, so that nothing is in force without an answer because the time for it ran out
+    const seq = dry_run === 'true' ? (current.pointer?.rev ?? 0) : await publisher.publish(admin, next, current.pointer?.version);
+    return ok({ ...told, seq });
   });
 
 const table = tableFromEnvironment();

@@ -1,4 +1,5 @@
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { pack } from '../../functions/core/json/pack.ts';
 import { compilerVersion } from '../../functions/core/policy/published.ts';
 import type { PolicyTemplate } from '../../functions/core/policy/template.ts';
 import { openChangeLog } from '../../functions/core/registry/change-log.ts';
@@ -133,6 +134,19 @@ test('a publication whose answer is lost can be sent again', async () => {
   expect(again.body.seq).toBe((await changeLog.head()).seq);
 });
 
+test('a policy that is in force is not published again', async () => {
+  const body = another();
+  const { body: first } = await publishNext(body);
+  expect((await publishNext(body)).body).toMatchObject({ seq: first.seq, changes: [] });
+  expect((await changeLog.head()).seq).toBe(first.seq);
+});
+
+test.each(['dry_run', 'dryRun', 'dry-run'])('a dry run that is misspelt does not publish: %s', async (name) => {
+  const before = await changeLog.head();
+  expect((await publishNext(another(), { query: { [name]: name === 'dry_run' ? '' : 'true' } })).status).toBe(400);
+  expect(await changeLog.head()).toEqual(before);
+});
+
 test('a dry run reports everything, and changes nothing', async () => {
   const { seq } = await changeLog.head();
   const dry = await publishNext({ ...file, permission: [], prohibition: [] }, { query: { dry_run: 'true' } });
@@ -196,6 +210,19 @@ describe('nothing is published, and the policy in force stays,', () => {
       body: '{"uid":',
       refusal: { status: 400, details: { issues: [{ path: '', problem: expect.stringContaining('must be JSON') }] } },
     },
+    {
+      name: 'if its uid is too long for a PAT',
+      body: { ...file, uid: `{base_url}/${'x'.repeat(500)}` },
+      refusal: refusals.invalid(['/uid', 'must have at most 500 characters, because every PAT names it']),
+    },
+    {
+      name: 'if its sentences do not fit into an item, without which no PAT is issued',
+      body: { ...file, obligation: Array.from({ length: 5_000 }, (_, at) => ({ action: 'sign', target: `{base_url}/${at}` })) },
+      refusal: {
+        status: 400,
+        details: { issues: [{ path: '', problem: expect.stringContaining('or its sentences more than 300 KB') }] },
+      },
+    },
     { name: 'if it is larger than 256 KB', body: { ...file, uid: `{base_url}/${'x'.repeat(262_144)}` }, refusal: { status: 413 } },
   ])('$name', async ({ body = another(), ifMatch, refusal }) => {
     const before = await changeLog.head();
@@ -219,6 +246,13 @@ describe('nothing is published, and the policy in force stays,', () => {
     expect([answer.status, answer.headers.Allow]).toEqual([405, 'GET']);
     expect(answer.body.error.message).toBe('The policy of this gate changes by deployment only (setting policySource).');
   });
+
+  test('nor is one in force that was published before', async () => {
+    await publishNext(another());
+    const findPolicy = openPolicyInForce(table, openPolicy(file), { isFileOnly: true });
+    const words = await invoke(createGet({ ...parts(), findPolicy }), 'GET /api/policy', { query: { view: 'words' } });
+    expect(words.body).toMatchObject({ policy: openPolicy(file)(baseUrl).reference, source: 'file' });
+  });
 });
 
 test('a large policy with 300 prohibitions is published and judges', async () => {
@@ -239,12 +273,29 @@ describe('the gate fails closed', () => {
   };
   test('if the policy in force was compiled by a version that it does not know, as after a rollback', async () => {
     const { body } = await publishNext(another());
-    const packed = await import('../../functions/core/json/pack.ts').then(({ pack }) =>
-      pack(compiledText(another()).replace(`"compiler":${compilerVersion}`, '"compiler":999')),
-    );
+    const packed = await pack(compiledText(another()).replace(`"compiler":${compilerVersion}`, '"compiler":999'));
     await table.put({ ...keys.publishedPolicy(body.version), packed });
     expect(refusalOf(await read())).toMatchObject(refused);
   });
+
+  test.each(['missing', 'of another compiler'])(
+    'until one that is %s is published again, which names its version in If-Match',
+    async (state) => {
+      const policy = another();
+      const { version } = (await publishNext(policy)).body;
+      const { findPolicy } = parts();
+      await table.delete(keys.publishedPolicy(version));
+      if (state !== 'missing')
+        await table.put({
+          ...keys.publishedPolicy(version),
+          packed: await pack(compiledText(policy).replace(`"compiler":${compilerVersion}`, '"compiler":999')),
+        });
+      await expect(async () => findPolicy(baseUrl)).rejects.toThrow('cannot be read');
+      expect((await publish(policy, { ifMatch: `"${'A'.repeat(43)}"` })).status).toBe(503);
+      expect((await publish(policy, { ifMatch: `"${version}"` })).status).toBe(200);
+      expect((await findPolicy(baseUrl)).policy.uid).toBe(policy.uid.replace('{base_url}', baseUrl));
+    },
+  );
 
   test('if the policy in force is missing: the one of the deployment does not take its place', async () => {
     const { body } = await publishNext(another());

@@ -154,6 +154,7 @@ const otherNames = [
   { names: ['q', 'search', 'text'], parameter: 'query', advice: 'use query' },
   { names: ['name'], parameter: 'intent_name', advice: 'use query, intent_name or service_name' },
   { names: ['tag'], parameter: 'tags', advice: 'use tags' },
+  { names: ['dryRun', 'dry-run'], parameter: 'dry_run', advice: 'use dry_run' },
   { names: ['agent_id'], parameter: 'key_thumbprint', advice: 'put the agent_id into the path' },
 ];
 

@@ -22,8 +22,10 @@ export function openPolicies(table: Pick<Table, 'get'>, billing?: Billing) {
     const item = await table.get<PolicyItem>(keys.publishedPolicy(version));
     if (!item) return undefined;
     const made = openPolicy(String(await unpack(item.packed)), billing);
+    const policy = made(baseUrl);
+    // only then: what cannot be read may be replaced under the same version
     opened.set(version, made);
-    return made(baseUrl);
+    return policy;
   };
 }
 
@@ -43,8 +45,9 @@ export function openPolicyInForce(
   return async (baseUrl, given) => {
     const pointer = given === undefined ? await table.get<PolicyPointer>(keys.policyInForce()) : given;
     if (!pointer) return fromFile(baseUrl);
-    const { version } = pointer;
-    const policy = version === undefined || isFileOnly ? await fromFile(baseUrl) : await find(version, baseUrl);
+    const { version, ...others } = pointer;
+    if (version === undefined || isFileOnly) return { ...(await fromFile(baseUrl)), pointer: others };
+    const policy = await find(version, baseUrl);
     if (!policy) throw unreadable(`version ${version} is missing`);
     return { ...policy, pointer };
   };

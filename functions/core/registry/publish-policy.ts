@@ -3,19 +3,19 @@ import type { LoggedChange } from '../../../schemas/changes.ts';
 import type { Admin } from '../admin/admin.ts';
 import { pack } from '../json/pack.ts';
 import { publishPolicy } from '../policy/compile.ts';
-import type { PolicyPointer } from '../policy/policy.ts';
-import { type PublishedPolicy, writePublished } from '../policy/published.ts';
+import type { CurrentPolicy, FindPolicy, PolicyPointer } from '../policy/policy.ts';
+import { type PublishedPolicy, readPublished, writePublished } from '../policy/published.ts';
 import { PolicyError } from '../policy/reading.ts';
 import { parsePolicyTemplate } from '../policy/template.ts';
 import { ApiError, invalidParameter } from '../runtime/api-error.ts';
 import type { Condition } from '../table/expression.ts';
 import { type Key, keys, policyCopies } from '../table/keys.ts';
-import type { Write } from '../table/table.ts';
+import type { Table, Write } from '../table/table.ts';
 import { type ChangeLog, noChange } from './change-log.ts';
 import type { PolicyItem } from './policy-in-force.ts';
 
-/** Maximum size of a published policy with its rules, compressed, in bytes: an item holds 400 KB. */
-const maxPackedBytes = 300_000;
+/** Maximum size of a published policy with its rules, compressed, and of its sentences, in bytes: an item holds 400 KB. */
+const maxItemBytes = 300_000;
 
 /** A compiled policy, ready to be stored under its version: the digest of its text, in which `{base_url}` stands for the gate's address. */
 export interface Publication {
@@ -41,9 +41,12 @@ export async function readPublication(request: { text(): string; baseUrl: string
     const publication = await toPublication(
       writePublished(publishPolicy(parsePolicyTemplate(request.text(), request.baseUrl), request.baseUrl)),
     );
-    if (publication.item.packed.length <= maxPackedBytes) return publication;
+    // PATs are issued only once the sentences are kept, uncompressed: see `policy-refusals.ts`
+    const { sentences } = readPublished(publication.text, request.baseUrl);
+    if (Math.max(publication.item.packed.length, Buffer.byteLength(JSON.stringify(sentences))) <= maxItemBytes) return publication;
+    const size = `${maxItemBytes / 1_000} KB`;
     throw new PolicyError([
-      { path: '', problem: `must be smaller: with its rules it takes more than ${maxPackedBytes / 1_000} KB, compressed` },
+      { path: '', problem: `must be smaller: with its rules it takes more than ${size}, compressed, or its sentences more than ${size}` },
     ]);
   } catch (error) {
     if (error instanceof PolicyError) throw invalidParameter(error.issues);
@@ -55,6 +58,24 @@ export const policyChanged = (): ApiError =>
   new ApiError('CONFLICT', 'If-Match is not the digest of the policy in force. Read it with GET /api/policy, and compare it with yours.', {
     details: { reason: 'etag_mismatch' },
   });
+
+/**
+ * The policy to replace. One that cannot be read has no digest: it is named by its version, which the log of changes states.
+ * @param named - in the request
+ */
+export async function findReplaced(
+  { table, findPolicy }: { table: Pick<Table, 'getAll'>; findPolicy: FindPolicy },
+  baseUrl: string,
+  named: string,
+): Promise<Pick<CurrentPolicy, 'digest' | 'sentences' | 'pointer'>> {
+  try {
+    return await findPolicy(baseUrl);
+  } catch (error) {
+    const [pointer] = await table.getAll<PolicyPointer>([keys.policyInForce()]);
+    if (pointer?.version === undefined || named.replace(/^sha-256=/, '') !== pointer.version) throw error;
+    return { digest: named, sentences: [], pointer };
+  }
+}
 
 /** A change of the pointer, planned from its current state. */
 export interface PointerChange {
@@ -81,7 +102,9 @@ export function openPublisher(changeLog: Pick<ChangeLog, 'change'>, readFile: ()
         ...named.map(({ version }) => keys.publishedPolicy(version)),
       ]);
       const seen = pointer as PolicyPointer | undefined;
-      const isStored = named.every(({ item }, at) => item.packed.toString() === String((stored[at] as PolicyItem | undefined)?.packed));
+      const isStored = named.every(
+        ({ item }, at) => Buffer.compare(item.packed, (stored[at] as PolicyItem | undefined)?.packed ?? Buffer.of()) === 0,
+      );
       const planned = plan(seen);
       if (!planned || (isStored && planned.logged.digest_before === planned.logged.digest_after)) return noChange(seen?.rev ?? 0);
       const when: Condition[] = [seen ? ['=', 'rev', seen.rev] : ['absent', 'pk']];
