@@ -84,7 +84,7 @@ describe.each(rows)('the bundle of $name', ({ name, needs }) => {
       snapshots: needs.snapshots !== undefined || ['log', 'read'].includes(needs.receipts ?? ''),
       credentials: needs.credentials !== undefined,
       policy: needs.policy === true,
-      parser: needs.table?.publishedPolicy?.includes('put') === true,
+      parser: ['publish-policy', 'put-policy-trial'].includes(name),
     });
   });
 });
