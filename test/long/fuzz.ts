@@ -83,7 +83,9 @@ function findViolation({ operationId, route, method }: HostileRequest, { status,
   // What other people's services do is not the gate's fault, and has codes of its own.
   const isUpstreams = operationId === 'execute-intent' && [501, 502, 504].includes(status) && text.includes('INTENT_');
   if (status >= 500 && !isUpstreams) return 'is a 5xx';
-  if (status >= 400 && text.includes(canary)) return 'repeats what was sent';
+  // a JSON-RPC answer repeats the id of its request
+  const said = operationId === 'mcp' ? text.replace(/"id":"[^"]*"/, '') : text;
+  if (status >= 400 && said.includes(canary)) return 'repeats what was sent';
   // it is the local stack, and not the gate, that refuses pages of other origins: everywhere alike, also where the gate answers with a page
   if (status === 403 && text.includes('"reason":"origin"')) return undefined;
   const base = `/paths/${segment(route)}/${method.toLowerCase()}/responses`;
