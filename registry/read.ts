@@ -49,12 +49,19 @@ export async function* readFullIntents({ api, terminal }: RegistryContext, servi
   }
 }
 
-/** Recorded executions that ended since a time, in milliseconds since the epoch. */
-export async function readExecutions(api: Api, sinceMs: number): Promise<RecordedExecution[]> {
+/**
+ * Recorded executions that ended since a time, in milliseconds since the epoch.
+ * @param most - stops reading once there are so many
+ */
+export async function readExecutions(api: Api, sinceMs: number, most = Number.POSITIVE_INFINITY): Promise<RecordedExecution[]> {
   const query = { from: new Date(sinceMs).toISOString() };
-  const pages = await Array.fromAsync(readPages(api, '/api/executions', query, executionPage, true, maxExecutionsOfPage));
   // pages may overlap while calls end
-  return [...new Map(pages.flatMap(({ executions }) => executions.map((one) => [one.execution_id, one]))).values()];
+  const found = new Map<string, RecordedExecution>();
+  for await (const { executions } of readPages(api, '/api/executions', query, executionPage, true, maxExecutionsOfPage)) {
+    for (const one of executions) found.set(one.execution_id, one);
+    if (found.size >= most) break;
+  }
+  return [...found.values()];
 }
 
 export interface Found<T> {

@@ -1,5 +1,6 @@
 import { type ComponentChild, createContext } from 'preact';
 import { useContext } from 'preact/hooks';
+import type { Rule } from '../../functions/core/policy/reading.ts';
 import type { Policy } from '../../schemas/policy.ts';
 import type { Column } from './components/table.tsx';
 import type { Call } from './made-calls.ts';
@@ -25,6 +26,8 @@ export interface AdminSection extends SectionLink {
   About?: (subject: Subject) => ComponentChild;
   /** What it shows below the editor of the policy. */
   AboutPolicy?: (edited: EditedPolicy) => ComponentChild;
+  /** A hook: its columns in the list of the rules in force. */
+  useRuleColumns?(policy: Policy): readonly Column<Rule>[];
   /** A hook: its columns in a list of services, agents, or the intents of a service. The rows are given by their ids. */
   useColumns?(list: 'services' | 'agents' | 'intents', serviceId?: string): readonly Column<string>[];
 }

@@ -1,5 +1,6 @@
 import type { PolicyTrial, RecordedExecution, TrialRow } from '../../schemas/executions.ts';
 import { foldName } from '../../schemas/text.ts';
+import { isWithin } from '../core/json/json.ts';
 import { countExecution } from '../core/limit/limit-request.ts';
 import { bucketAt } from '../core/limit/window.ts';
 import { chargesOf, rulesRequiringApproval } from '../core/policy/judge.ts';
@@ -7,7 +8,7 @@ import { type Charge, isRate } from '../core/policy/limits.ts';
 import { describePointer } from '../core/policy/name-rules.ts';
 import type { Rule } from '../core/policy/reading.ts';
 import { addBetween, type Bounds, rollBounds } from './bounds.ts';
-import { type Doubt, judgeRecorded, readVerdict, type TrialPolicy, type Verdict } from './trial.ts';
+import { type Doubt, judgeRecorded, type RecordedCall, readVerdict, type TrialPolicy, type Verdict } from './trial.ts';
 
 /** The outcome of a replayed call; `pointer` is a JSON pointer to the rule that decides. */
 type ReplayOutcome = { is: 'permitted' } | { is: 'refused' | 'waiting'; pointer: string } | ({ is: 'unknown' } & Doubt);
@@ -22,6 +23,40 @@ export interface ReplayOptions {
 
 /** Reasons of refusals by the policy. Refusals by limits of calls have no reason. */
 const policyReasons = ['not_permitted', 'prohibited', 'condition', 'count', 'budget'];
+
+interface CallFacts extends Required<Pick<ReplayOptions, 'serviceName'>> {
+  intentUid: string;
+  nowMs: number;
+}
+
+function toCall(record: RecordedExecution, { serviceName, ...facts }: CallFacts): RecordedCall {
+  const { service_id, method, tags, holder, account = holder, agent_id: agentId, agent_domain: agentDomain } = record;
+  const service = service_id === undefined ? undefined : { service_id, service_name: serviceName(service_id) };
+  return { ...facts, method, tags, service, account, agentId, agentDomain };
+}
+
+/**
+ * Counts the calls that each rule of a policy applies to: those that were made, and for a prohibition those that it refused.
+ * @param add - gets the JSON pointer to a rule once for each call; `isSure` is false if the rule depends on facts that were not recorded
+ */
+export function countUses(
+  { digest, rules }: TrialPolicy,
+  executions: readonly RecordedExecution[],
+  serviceName: CallFacts['serviceName'],
+  add: (pointer: string, isSure: boolean) => void,
+): void {
+  for (const record of executions) {
+    const { intent_uid: intentUid, started_at, sent, policy_digest, rule: refusedBy } = record;
+    if (intentUid === undefined || started_at === undefined) continue;
+    if (sent) {
+      const verdict = judgeRecorded(rules, toCall(record, { intentUid, nowMs: Date.parse(started_at), serviceName }));
+      if (!verdict.isRefused) for (const rule of verdict.possible) add(rule.pointer, verdict.sure.includes(rule));
+    } else if (refusedBy !== undefined && policy_digest === digest) {
+      const refusing = rules.find(({ kind, pointer }) => kind === 'prohibition' && isWithin(refusedBy, pointer));
+      if (refusing) add(refusing.pointer, true);
+    }
+  }
+}
 
 /** Whether the policy in force refused the call. A service's own limit does not name a rule. */
 const isRefusedByPolicy = ({ outcome, reason, rule }: RecordedExecution): boolean =>
@@ -44,12 +79,10 @@ export function openReplay({ trial: { digest, rules }, inForce, serviceName = ()
   const unknown = new Map<string, { rule: string; words: string; because: string; calls: number; intents: Set<string> }>();
   let calls = 0;
 
-  function verdictOf(record: RecordedExecution, intentUid: string, nowMs: number): Verdict {
-    if (record.trial?.policy === digest) return readVerdict(rules, record.trial);
-    const { service_id, method, tags, holder, account = holder, agent_id: agentId, agent_domain: agentDomain } = record;
-    const service = service_id === undefined ? undefined : { service_id, service_name: serviceName(service_id) };
-    return judgeRecorded(rules, { intentUid, method, tags, service, account, agentId, agentDomain, nowMs });
-  }
+  const verdictOf = (record: RecordedExecution, intentUid: string, nowMs: number): Verdict =>
+    record.trial?.policy === digest
+      ? readVerdict(rules, record.trial)
+      : judgeRecorded(rules, toCall(record, { intentUid, nowMs, serviceName }));
 
   /**
    * Counts a call in the windows of its limits, or in none of them if one is exhausted. If several limits may be exhausted, any of them may have

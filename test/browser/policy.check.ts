@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { bodyOf } from '../e2e/api.ts';
@@ -24,11 +25,14 @@ given('the page of the policy', () => {
     await api.createIntent(intentOf(uid, { endpoint: { url: service.url, method: 'POST', content_type: 'application/json' } }));
     pat = await api.obtainPat('ann');
     bodyOf(await run());
+    const recorded = async () => bodyOf(await api.asAdmin('GET', `/api/executions?from=${new Date(Date.now() - 3_600_000).toISOString()}`));
+    while ((await recorded()).executions.length === 0) await sleep(200);
     page = await openAsAdmin(browser, api, 'policy');
   }, 120_000);
 
   test('the page shows the rules in force', async () => {
-    await page.getByRole('row', { name: /^Every agent may execute every intent at most \d+ times a minute/ }).waitFor();
+    await page.getByRole('row', { name: /^Every agent may execute every intent at most \d+ times a minute +1$/ }).waitFor();
+    await page.getByRole('columnheader', { name: 'Used today' }).waitFor();
     await page.getByText('The policy of the deployment is in force. No other has been published.').waitFor();
   });
 

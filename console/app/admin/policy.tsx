@@ -44,17 +44,23 @@ export function EditPolicy({ query }: Route) {
   );
 }
 
-const Rules = ({ policy }: { policy: Policy }) => (
-  <Table
-    label="Rules in force"
-    heads={['Who', 'What', 'Limit', 'Price', 'Approval']}
-    rows={interpretPolicy(policy, deployment.publicUrl).rules.map((rule) => {
-      const { who, what, limits, prices } = describeParts(rule);
-      const approval = rule.needsApproval ? 'a person approves each call' : '';
-      return [who === 'You' ? 'Every agent' : who, what, limits.join(' and '), prices.join(' and '), approval];
-    })}
-  />
-);
+function Rules({ policy }: { policy: Policy }) {
+  const more = useContext(AdminSections).flatMap(({ useRuleColumns }) => useRuleColumns?.(policy) ?? []);
+  const numbers = more.flatMap(({ head, isNumber }) => (isNumber ? [head] : []));
+  return (
+    <Table
+      label="Rules in force"
+      heads={['Who', 'What', 'Limit', 'Price', 'Approval', ...more.map(({ head }) => head)]}
+      numbers={numbers}
+      rows={interpretPolicy(policy, deployment.publicUrl).rules.map((rule) => {
+        const { who, what, limits, prices } = describeParts(rule);
+        const approval = rule.needsApproval ? 'a person approves each call' : '';
+        const cells = [who === 'You' ? 'Every agent' : who, what, limits.join(' and '), prices.join(' and '), approval];
+        return [...cells, ...more.map(({ cell }) => cell(rule))];
+      })}
+    />
+  );
+}
 
 /** The result of a dry run. */
 interface Checked {

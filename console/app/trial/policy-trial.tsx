@@ -3,9 +3,10 @@ import { Refusal } from '../../../client/errors.ts';
 import { isWithin } from '../../../functions/core/json/json.ts';
 import { compilePolicy } from '../../../functions/core/policy/compile.ts';
 import { listRules } from '../../../functions/core/policy/name-rules.ts';
+import type { Rule } from '../../../functions/core/policy/reading.ts';
 import { parsePolicyTemplate } from '../../../functions/core/policy/template.ts';
 import { readTrial } from '../../../functions/trial/read-trial.ts';
-import { nameIntents, replay } from '../../../functions/trial/replay.ts';
+import { countUses, nameIntents, replay } from '../../../functions/trial/replay.ts';
 import { listServices, readExecutions } from '../../../registry/read.ts';
 import { canonicalDigest } from '../../../schemas/canonical.ts';
 import { type NamedPolicyTrial, policyTrialQuery, type TrialRow } from '../../../schemas/executions.ts';
@@ -25,7 +26,36 @@ import type { AdminSection, EditedPolicy } from '../section.ts';
 const periods = { hour: 'last hour', day: 'last day', week: 'last week' };
 const periodMs = { hour: 3_600_000, day: 86_400_000, week: 604_800_000 };
 
-export const trialView: AdminSection = { path: 'trial', AboutPolicy: PolicyOnTrial };
+export const trialView: AdminSection = { path: 'trial', AboutPolicy: PolicyOnTrial, useRuleColumns };
+
+/** Most recorded executions that are read to count today's calls. */
+const maxCounted = 20_000;
+
+/** How many calls each rule has applied to since midnight UTC: a range if that depends on facts that were not recorded. */
+function useRuleColumns(policy: Policy): Column<Rule>[] {
+  const { answer } = useWork(() => countToday(policy), [policy]);
+  const cell = ({ pointer }: Rule) => {
+    if (!answer) return '';
+    const { sure, possible } = answer.uses.get(pointer) ?? { sure: 0, possible: 0 };
+    return `${sure === possible ? sure : `${sure} to ${possible}`}${answer.isWhole ? '' : ' or more'}`;
+  };
+  return [{ head: 'Used today', cell, isNumber: true }];
+}
+
+async function countToday(policy: Policy) {
+  const trial = { digest: canonicalDigest(policy), rules: compilePolicy(policy, deployment.publicUrl).rules };
+  const api = openAdminApi();
+  const startMs = new Date().setUTCHours(0, 0, 0, 0);
+  const [executions, services] = await Promise.all([readExecutions(api, startMs, maxCounted), Array.fromAsync(listServices(api))]);
+  const names = new Map(services.map(({ service_id, service_name }) => [service_id, service_name]));
+  const uses = new Map<string, { sure: number; possible: number }>();
+  const add = (pointer: string, isSure: boolean) => {
+    const { sure, possible } = uses.get(pointer) ?? { sure: 0, possible: 0 };
+    uses.set(pointer, { sure: sure + Number(isSure), possible: possible + 1 });
+  };
+  countUses(trial, executions, (id) => names.get(id), add);
+  return { uses, isWhole: executions.length < maxCounted };
+}
 
 /** Compares a policy with the one in force, rule by rule: the policy on trial, or the edited one, which stays in the browser. */
 function PolicyOnTrial({ inForce, draft, query }: EditedPolicy) {

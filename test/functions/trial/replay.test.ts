@@ -6,7 +6,7 @@ import { type Charge, isRate } from '../../../functions/core/policy/limits.ts';
 import { parsePolicyTemplate } from '../../../functions/core/policy/template.ts';
 import { newUlid } from '../../../functions/core/runtime/ulid.ts';
 import { readTrial } from '../../../functions/trial/read-trial.ts';
-import { openReplay, replay } from '../../../functions/trial/replay.ts';
+import { countUses, openReplay, replay } from '../../../functions/trial/replay.ts';
 import type { RecordedExecution } from '../../../schemas/executions.ts';
 
 const everything = '{base_url}/api/intents';
@@ -193,4 +193,29 @@ test('of the calls of a steady stream, exactly those are undecided that depend o
   const expected = fatesOf(trial.rules, stream).map((fates) => (fates.size > 1 ? 'unknown' : [...fates][0]));
   expect(stream.map((one) => add(one.line)?.is)).toEqual(expected);
   expect(expected.filter((fate) => fate === 'unknown')).toHaveLength(9);
+});
+
+test('a rule is used by calls that were made, a prohibition by calls that it refused, and a condition that was not recorded leaves a range', () => {
+  const small = when(`${everything}/${refund}/parameters/amount`, 'lt', 100);
+  const trial = tryRules([rule(everything, []), rule(`${everything}/${refund}`, [small, rate(30, 'day')])], [rule(`${everything}/${transfer}`, [])]);
+  const calls = [
+    line(0),
+    line(1, { outcome: 'GATEWAY_TIMEOUT' }),
+    line(2, { intent_uid: 'pay.example:list:v1' }),
+    line(3, { sent: undefined, outcome: 'INVALID_PARAMETER' }),
+    line(4, { ...prohibited, intent_uid: transfer, policy_digest: trial.digest, rule: '/prohibition/0' }),
+    line(5, { ...prohibited, intent_uid: transfer, policy_digest: 'of another policy', rule: '/prohibition/0' }),
+  ];
+  const uses = new Map<string, boolean[]>();
+  countUses(
+    trial,
+    calls,
+    () => undefined,
+    (pointer, isSure) => uses.set(pointer, [...(uses.get(pointer) ?? []), isSure]),
+  );
+  expect(Object.fromEntries(uses)).toEqual({
+    '/permission/0': [true, true, true],
+    '/permission/1': [false, false],
+    '/prohibition/0': [true],
+  });
 });
