@@ -1,15 +1,15 @@
 import { type PolicyWords, policyQuery } from '../schemas/policy.ts';
 import { revalidated } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
-import type { CurrentPolicy, FindPolicy } from './core/policy/policy.ts';
-import { openPolicies, policyFromEnvironment } from './core/registry/policy-in-force.ts';
+import { type FindPolicy, openPolicyText, type PolicyText } from './core/policy/policy.ts';
+import { openPolicies, policyTextFromEnvironment } from './core/registry/policy-in-force.ts';
 import { ApiError } from './core/runtime/api-error.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
-  findPolicy: FindPolicy;
+  findPolicy: FindPolicy<PolicyText>;
   /** finds an earlier policy by its version */
-  findVersion(version: string, baseUrl: string): Promise<CurrentPolicy | undefined>;
+  findVersion(version: string, baseUrl: string): Promise<PolicyText | undefined>;
 }
 
 const noSuchVersion = () =>
@@ -34,4 +34,6 @@ export const createAction =
 
 const table = tableFromEnvironment();
 
-export const handler = serve(createAction({ findPolicy: policyFromEnvironment(table), findVersion: openPolicies(table) }));
+export const handler = serve(
+  createAction({ findPolicy: policyTextFromEnvironment(table), findVersion: openPolicies(table, openPolicyText) }),
+);

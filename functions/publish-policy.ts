@@ -2,10 +2,10 @@ import { publicationQuery } from '../schemas/policy.ts';
 import { type AdminAction, forFullAdmins, serveAdmin } from './core/admin/for-admins.ts';
 import { ok } from './core/http/response.ts';
 import { describeChanges } from './core/policy/describe.ts';
-import { type FindPolicy, openPolicy } from './core/policy/policy.ts';
+import { type FindPolicy, openPolicy, type PolicyText } from './core/policy/policy.ts';
 import { warnOf } from './core/policy/warnings.ts';
 import { changeLogFromEnvironment } from './core/registry/change-log.ts';
-import { isFileOnly, policyFromEnvironment, readPolicyFile } from './core/registry/policy-in-force.ts';
+import { isFileOnly, policyTextFromEnvironment, readPolicyFile } from './core/registry/policy-in-force.ts';
 import { findReplaced, openPublisher, type Publisher, policyChanged, readPublication } from './core/registry/publish-policy.ts';
 import { ApiError, invalidParameter } from './core/runtime/api-error.ts';
 import { keys, partitions } from './core/table/keys.ts';
@@ -14,7 +14,7 @@ import { type Table, tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
   table: Pick<Table, 'getAll' | 'query'>;
-  findPolicy: FindPolicy;
+  findPolicy: FindPolicy<PolicyText>;
   publisher: Pick<Publisher, 'publish'>;
   /** whether the policy changes by deployment only */
   isFileOnly?: boolean;
@@ -72,7 +72,7 @@ const table = tableFromEnvironment();
 export const handler = serveAdmin(
   createAction({
     table,
-    findPolicy: policyFromEnvironment(table),
+    findPolicy: policyTextFromEnvironment(table),
     publisher: openPublisher(changeLogFromEnvironment(table), readPolicyFile),
     isFileOnly: isFileOnly(),
   }),

@@ -1,7 +1,7 @@
 import type { TrialVerdict } from '../../schemas/executions.ts';
 import type { Observe } from '../core/execution/execution.ts';
 import type { Call } from '../core/policy/conditions.ts';
-import type { PolicyPointer } from '../core/policy/policy.ts';
+import { openPolicy, type PolicyPointer } from '../core/policy/policy.ts';
 import { openPolicies } from '../core/registry/policy-in-force.ts';
 import { ApiError } from '../core/runtime/api-error.ts';
 import { describeCause, log } from '../core/runtime/log.ts';
@@ -17,7 +17,7 @@ export interface TrialPointer extends PolicyPointer {
 export type FindTrial = (pointer: TrialPointer | undefined, baseUrl: string) => Promise<TrialPolicy | undefined>;
 
 export function openTrials(table: Pick<Table, 'get'>): FindTrial {
-  const open = openPolicies(table);
+  const open = openPolicies(table, openPolicy);
   return async (pointer, baseUrl) => {
     const found = pointer?.trial === undefined ? undefined : await open(pointer.trial, baseUrl);
     return found && pointer?.trial !== undefined ? { digest: pointer.trial, rules: found.rules } : undefined;

@@ -8,7 +8,6 @@ import { openSecretsManager } from '../../functions/core/credentials/vault.ts';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import { openChangeLog } from '../../functions/core/registry/change-log.ts';
 import { openIntents } from '../../functions/core/registry/intents.ts';
-import { openPolicyInForce } from '../../functions/core/registry/policy-in-force.ts';
 import { openPublisher } from '../../functions/core/registry/publish-policy.ts';
 import { openServices } from '../../functions/core/registry/services.ts';
 import type { Table } from '../../functions/core/table/table.ts';
@@ -18,7 +17,7 @@ import { type AdminCase, changes } from './admin-case.ts';
 import { features } from './features.ts';
 import { baseUrl } from './gate.ts';
 import { type Answer, byAdmin, type Call, invoke } from './invoke.ts';
-import { compiledText, loadPolicyTemplate, openPolicy } from './policy.ts';
+import { compiledText, loadPolicyTemplate, openInForce } from './policy.ts';
 import { intentOf, serviceNamed } from './records.ts';
 import { egress } from './registry.ts';
 import { startTable } from './table.ts';
@@ -41,7 +40,7 @@ function openWorld(table: Table, credentials: ReturnType<typeof openCredentials>
     intents: openIntents(table),
     history: openHistory(table),
     limits: openRateLimiter(table),
-    findPolicy: openPolicyInForce(table, openPolicy()),
+    findPolicy: openInForce(table),
     publisher: openPublisher(changeLog, compiledText),
     ...(Object.assign({}, ...features.map(({ stores }) => stores?.(table, changeLog))) as object),
   };

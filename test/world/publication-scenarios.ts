@@ -1,18 +1,16 @@
 import assert from 'node:assert/strict';
 import { operator } from '../../functions/core/admin/admin.ts';
 import { openChangeLog } from '../../functions/core/registry/change-log.ts';
-import { openPolicyInForce } from '../../functions/core/registry/policy-in-force.ts';
 import { openPublisher, readPublication } from '../../functions/core/registry/publish-policy.ts';
 import { keys, policyCopies } from '../../functions/core/table/keys.ts';
 import type { Table } from '../../functions/core/table/table.ts';
-import { compiledText, loadPolicyTemplate, openPolicy } from '../support/policy.ts';
+import { compiledText, loadPolicyTemplate, openInForce } from '../support/policy.ts';
 import type { Scenario } from './explore.ts';
 import { errorsOf, requireCodes, times, valuesOf } from './outcomes.ts';
 import { requireWholeLog } from './registry-scenarios.ts';
 
 const baseUrl = 'https://gate.example';
 const file = loadPolicyTemplate();
-const ofFile = openPolicy(file);
 const policies = await Promise.all(
   ['one', 'another', 'earlier'].map((name) =>
     readPublication({ text: () => JSON.stringify({ ...file, uid: `{base_url}/policies/${name}` }), baseUrl }),
@@ -22,7 +20,7 @@ const policies = await Promise.all(
 /** The version of the policy by which an execution is judged that begins now: undefined is that of the deployment. */
 async function judgedBy(table: Table, copy: number): Promise<string | undefined> {
   const pointer = (await table.get<{ rev: number; version?: string }>(keys.policyInForce(copy))) ?? null;
-  const { uid } = (await openPolicyInForce(table, ofFile)(baseUrl, pointer)).policy;
+  const { uid } = (await openInForce(table)(baseUrl, pointer)).policy;
   const version = policies.find(({ text }) =>
     text.includes(JSON.stringify({ uid: uid.replace(baseUrl, '{base_url}') }).slice(1, -1)),
   )?.version;

@@ -9,21 +9,25 @@ import { compilerVersion, type PublishedPolicy, readPublished } from './publishe
 import type { Rule } from './reading.ts';
 import { assigneeOf, rulesOf } from './rule-index.ts';
 
-/** A policy, for callers at one address of the gate. */
-export interface CurrentPolicy extends PublishedPolicy {
-  /** exactly the response of `GET /api/policy` */
-  text: string;
+/** What a published policy says to callers at one address of the gate, whichever compiler made it. */
+export interface PolicyText extends Pick<PublishedPolicy, 'policy' | 'sentences'> {
   /** SHA-256 of the canonical form, base64url */
   digest: string;
   /** a PAT's `pol`: `<uid>#sha-256=<digest>`, which binds the PAT to exactly the signed policy */
   reference: string;
+  /** what says that it is in force; absent for the policy of the deployment, until one is published */
+  pointer?: PolicyPointer;
+}
+
+/** A policy, for callers at one address of the gate. */
+export interface CurrentPolicy extends PublishedPolicy, PolicyText {
+  /** exactly the response of `GET /api/policy` */
+  text: string;
   /** as it applies to one agent; from {@link FindPolicy}, to an unknown agent */
   compiled: CompiledPolicy;
   compiledFor(agent: JudgedAgent): CompiledPolicy;
   /** whether it has rules that are assigned to certain agents */
   isAssigned: boolean;
-  /** what says that it is in force; absent for the policy of the deployment, until one is published */
-  pointer?: PolicyPointer;
 }
 
 /** Which policy is in force: the version that was published last, if any. Features may add members. */
@@ -42,26 +46,39 @@ export const policyFor = (policy: CurrentPolicy, agent: JudgedAgent): CurrentPol
  * @param pointer - if it has been read; null if there is none. Otherwise it is read
  * @throws ApiError SERVICE_UNAVAILABLE if the policy cannot be read: an older one never takes its place
  */
-export type FindPolicy = (baseUrl: string, pointer?: PolicyPointer | null) => CurrentPolicy | Promise<CurrentPolicy>;
+export type FindPolicy<Policy = CurrentPolicy> = (baseUrl: string, pointer?: PolicyPointer | null) => Policy | Promise<Policy>;
+
+/** Opens the text of a published policy (see `published.ts`) for callers at any address. */
+export type OpenPolicy<Policy> = (text: string, billing?: Billing) => (baseUrl: string) => Policy;
 
 /** Maximum number of cached policies: a deployment has one or two addresses, and a policy is seldom replaced. */
 export const maxCached = 16;
 
-/**
- * Opens a published policy.
- * @param text - see `published.ts`
- */
-export function openPolicy(text: string, billing?: Billing): (baseUrl: string) => CurrentPolicy {
-  const made = new QuickLRU<string, CurrentPolicy>({ maxSize: maxCached });
+/** Opens a published policy. */
+export const openPolicy: OpenPolicy<CurrentPolicy> = (text, billing) =>
+  forEachAddress((baseUrl) => {
+    const published = readPublished(text, baseUrl);
+    return { ...textOf(published), ...compile(published, billing) };
+  });
+
+/** Opens a published policy as far as every version of the gate can read it. */
+export const openPolicyText: OpenPolicy<PolicyText> = (text) => forEachAddress((baseUrl) => textOf(readPublished(text, baseUrl)));
+
+function forEachAddress<Policy>(open: (baseUrl: string) => Policy): (baseUrl: string) => Policy {
+  const opened = new QuickLRU<string, Policy>({ maxSize: maxCached });
   return (baseUrl) => {
-    const one = made.get(baseUrl) ?? fill(text, baseUrl, billing);
-    made.set(baseUrl, one);
+    const one = opened.get(baseUrl) ?? open(baseUrl);
+    opened.set(baseUrl, one);
     return one;
   };
 }
 
-function fill(text: string, baseUrl: string, billing?: Billing): CurrentPolicy {
-  const published = readPublished(text, baseUrl);
+function textOf({ policy, sentences }: PublishedPolicy): PolicyText {
+  const digest = canonicalDigest(policy);
+  return { policy, sentences, digest, reference: `${policy.uid}#sha-256=${digest}` };
+}
+
+function compile(published: PublishedPolicy, billing?: Billing): Omit<CurrentPolicy, keyof PolicyText> & Pick<CurrentPolicy, 'policy'> {
   const { compiler, policy, rules } = published;
   if (compiler !== compilerVersion) throw unreadable(`it was compiled by version ${compiler} of the compiler, not ${compilerVersion}`);
   const isAssigned = rules.some(assigneeOf);
@@ -74,17 +91,8 @@ function fill(text: string, baseUrl: string, billing?: Billing): CurrentPolicy {
     compiled.set(own, known);
     return known;
   };
-  const digest = canonicalDigest(policy);
-  const reference = `${policy.uid}#sha-256=${digest}`;
-  return {
-    ...published,
-    text: JSON.stringify(policy),
-    digest,
-    reference,
-    compiled: compiledFor({ account: '' }),
-    compiledFor,
-    isAssigned,
-  };
+  const text = JSON.stringify(policy);
+  return { ...published, text, compiled: compiledFor({ account: '' }), compiledFor, isAssigned };
 }
 
 /** Notes why the policy cannot be read, which callers need not know. */

@@ -3,7 +3,7 @@ import type { LoggedChange } from '../../../schemas/changes.ts';
 import type { Admin } from '../admin/admin.ts';
 import { pack } from '../json/pack.ts';
 import { publishPolicy } from '../policy/compile.ts';
-import type { CurrentPolicy, FindPolicy, PolicyPointer } from '../policy/policy.ts';
+import type { FindPolicy, PolicyPointer, PolicyText } from '../policy/policy.ts';
 import { type PublishedPolicy, readPublished, writePublished } from '../policy/published.ts';
 import { PolicyError } from '../policy/reading.ts';
 import { parsePolicyTemplate } from '../policy/template.ts';
@@ -60,14 +60,14 @@ export const policyChanged = (): ApiError =>
   });
 
 /**
- * The policy to replace. One that cannot be read has no digest: it is named by its version, which the log of changes states.
+ * The policy to replace. One that is missing or damaged has no digest: it is named by its version, which the log of changes states.
  * @param named - in the request
  */
 export async function findReplaced(
-  { table, findPolicy }: { table: Pick<Table, 'getAll'>; findPolicy: FindPolicy },
+  { table, findPolicy }: { table: Pick<Table, 'getAll'>; findPolicy: FindPolicy<PolicyText> },
   baseUrl: string,
   named: string,
-): Promise<Pick<CurrentPolicy, 'digest' | 'sentences' | 'pointer'>> {
+): Promise<Pick<PolicyText, 'digest' | 'sentences' | 'pointer'>> {
   try {
     return await findPolicy(baseUrl);
   } catch (error) {

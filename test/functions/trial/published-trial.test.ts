@@ -1,6 +1,5 @@
 import { afterAll, expect, jest, test } from '@jest/globals';
 import { openChangeLog } from '../../../functions/core/registry/change-log.ts';
-import { openPolicyInForce } from '../../../functions/core/registry/policy-in-force.ts';
 import { openPublisher } from '../../../functions/core/registry/publish-policy.ts';
 import { log } from '../../../functions/core/runtime/log.ts';
 import { createAction as createDelete } from '../../../functions/trial/delete-policy-trial.ts';
@@ -9,7 +8,7 @@ import { openTrialObserver, openTrials } from '../../../functions/trial/trial-ve
 import { startExecuting } from '../../support/executing.ts';
 import { execute, newAgent, requestPat } from '../../support/gate.ts';
 import { byAdmin, invoke, refusalOf } from '../../support/invoke.ts';
-import { compiledText, loadPolicyTemplate, openPolicy } from '../../support/policy.ts';
+import { compiledText, loadPolicyTemplate, openInForce } from '../../support/policy.ts';
 import { intentOf } from '../../support/records.ts';
 
 const { gate, serviceId, endpointAt } = await startExecuting(undefined, { namespace: 'geo.example' });
@@ -24,7 +23,7 @@ const put = (body: unknown) => invoke(byAdmin(createPut({ publisher })), 'PUT /a
 const end = () => invoke(byAdmin(createDelete({ publisher })), 'DELETE /api/policy/try');
 
 test('a policy on trial judges the next execution without effect, until its trial ends', async () => {
-  const findPolicy = openPolicyInForce(table, openPolicy(file));
+  const findPolicy = openInForce(table, file);
   const pat = (await requestPat(gate.openIssue(file, { findPolicy }), await newAgent(), file)).body['proto-pat'];
   const call = gate.openExecute({ template: findPolicy, observers: [openTrialObserver(openTrials(table))] });
   const trialOfNext = async () => {

@@ -197,7 +197,10 @@ test('of the calls of a steady stream, exactly those are undecided that depend o
 
 test('a rule is used by calls that were made, a prohibition by calls that it refused, and a condition that was not recorded leaves a range', () => {
   const small = when(`${everything}/${refund}/parameters/amount`, 'lt', 100);
-  const trial = tryRules([rule(everything, []), rule(`${everything}/${refund}`, [small, rate(30, 'day')])], [rule(`${everything}/${transfer}`, [])]);
+  const trial = tryRules(
+    [rule(everything, []), rule(`${everything}/${refund}`, [small, rate(30, 'day')])],
+    [rule(`${everything}/${transfer}`, [])],
+  );
   const calls = [
     line(0),
     line(1, { outcome: 'GATEWAY_TIMEOUT' }),
