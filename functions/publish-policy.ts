@@ -37,16 +37,16 @@ export const createAction = ({ table, findPolicy, publisher, isFileOnly = false 
     // other parameters are ignored if they are empty
     if (dry_run === undefined && 'dry_run' in request.queryValues())
       throw invalidParameter([{ path: '/dry_run', problem: 'must be true or false' }]);
-    const named = request.header('if-match')?.trim().replace(/^"|"$/g, '');
-    if (named === undefined)
+    const replaced = request.header('if-match')?.trim().replace(/^"|"$/g, '');
+    if (replaced === undefined)
       throw invalidParameter([{ path: '', problem: 'the header If-Match must be the ETag of GET /api/policy, the policy to replace' }]);
     const next = await readPublication(request);
-    const current = await findReplaced({ table, findPolicy }, request.baseUrl, named);
-    if (named !== current.digest) throw policyChanged();
+    const current = await findReplaced({ table, findPolicy }, request.baseUrl, replaced);
+    if (replaced !== current.digest) throw policyChanged();
     const { digest, sentences, policy, rules } = openPolicy(next.text)(request.baseUrl);
     const isOther = digest !== current.digest;
-    const named_intents = rules.flatMap(({ entry }) => (entry.includes('*') ? [] : [entry.replace(/:execute$/, '')]));
-    const uids = [...new Set(named_intents)].slice(0, maxIntents);
+    const named = rules.flatMap(({ entry }) => (entry.includes('*') ? [] : [entry.replace(/:execute$/, '')]));
+    const uids = [...new Set(named)].slice(0, maxIntents);
     const [known, agents] = await Promise.all([
       table.getAll(uids.map(keys.intent)),
       firstOf(pagesOf(table, `${partitions.agentList.prefix}active`), isOther ? maxAgents : 0),

@@ -30,13 +30,19 @@ export const pointer = (segments: readonly PropertyKey[]): string =>
 /** Whether a JSON pointer is another one or below it. */
 export const isWithin = (pointer: string, ancestor: string): boolean => pointer === ancestor || pointer.startsWith(`${ancestor}/`);
 
+/** How many levels deep JSON may be nested, unless a caller says otherwise. */
+export const maxLevels = 32;
+
 /**
  * Parses JSON more strictly than `JSON.parse`, so that no two parsers can read it differently (RFC 8259 section 4):
  * no duplicate member names, however they are escaped, no member called `__proto__`, limited nesting, well-formed Unicode.
  * @param isExact - whether numbers keep every digit (see {@link RawNumber}); otherwise they must be finite and are rounded
  * @throws ApiError INVALID_PARAMETER
  */
-export function parseJson(text: string, { isExact = false, maxDepth = 32 }: { isExact?: boolean; maxDepth?: number } = {}): JsonValue {
+export function parseJson(
+  text: string,
+  { isExact = false, maxDepth = maxLevels }: { isExact?: boolean; maxDepth?: number } = {},
+): JsonValue {
   let value: JsonValue;
   try {
     value = JSON.parse(text);
@@ -57,7 +63,8 @@ export function parseJson(text: string, { isExact = false, maxDepth = 32 }: { is
 const isWrittenAlike = (value: JsonValue, text: string, maxDepth: number): boolean =>
   !text.includes('"__proto__"') && !/\\u[dD][89a-fA-F]/.test(text) && !isDeeper(value, maxDepth) && JSON.stringify(value) === text;
 
-const isDeeper = (value: JsonValue, levels: number): boolean =>
+/** Whether a value is nested more levels deep. */
+export const isDeeper = (value: JsonValue, levels: number): boolean =>
   typeof value === 'object' && value !== null && (levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1)));
 
 /** Walks the tokens of a text that is known to be JSON. Iterative, so that nesting uses no stack. */

@@ -3,7 +3,7 @@ import type { Issue } from '../../../schemas/errors.ts';
 import { isRawNumber, parseExact, toDouble } from '../../../schemas/number.ts';
 import { type Policy, placeholder, policy } from '../../../schemas/policy.ts';
 import { describeHidden } from '../../../schemas/text.ts';
-import { isObject, issuesOf, isWithin, parseJson, pointer } from '../json/json.ts';
+import { isDeeper, isObject, issuesOf, isWithin, maxLevels, parseJson, pointer } from '../json/json.ts';
 import { describeJsonError } from '../json/json-error.ts';
 import { ApiError } from '../runtime/api-error.ts';
 import { interpretPolicy, PolicyError } from './reading.ts';
@@ -92,8 +92,12 @@ function parseText(text: string): { value: unknown; issues: Issue[] } {
   } catch (refusal) {
     if (!(refusal instanceof ApiError)) throw refusal;
     try {
-      return { value: JSON.parse(text), issues: (refusal.details.issues as Issue[] | undefined) ?? [] };
-    } catch {
+      const value = JSON.parse(text);
+      const issues = (refusal.details.issues as Issue[] | undefined) ?? [];
+      if (isDeeper(value, maxLevels)) throw new PolicyError(issues);
+      return { value, issues };
+    } catch (error) {
+      if (error instanceof PolicyError) throw error;
       throw new PolicyError([{ path: '', problem: `must be JSON: ${describeJsonError(text)}` }]);
     }
   }

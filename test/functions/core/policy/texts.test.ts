@@ -37,6 +37,11 @@ const hiddenCharacter = (codePoint: string, at: number) =>
 const exact = 'must be a number that IEEE 754 double precision holds exactly; write it with fewer digits';
 
 test.each<[string, string, object[]]>([
+  [
+    'text with more brackets than the stack has room for',
+    '['.repeat(100_000) + ']'.repeat(100_000),
+    [{ path: '', problem: 'must not be nested more than 32 levels deep' }],
+  ],
   ['text that is no JSON', '{', [{ path: '', problem: expect.stringMatching(/^must be JSON: /) }]],
   ['an unknown member', edited({ more: 1 }), [{ path: '/more', problem: 'is not a known member; remove it' }]],
   ['another type', edited({ type: 'Wish' }), [{ path: '/type', problem: 'must be one of "Set", "Offer", "Agreement"' }]],
