@@ -33,6 +33,7 @@ export const createAction = ({ table, findPolicy, publisher, isFileOnly = false 
       throw new ApiError('METHOD_NOT_ALLOWED', 'The policy of this gate changes by deployment only (setting policySource).', {
         headers: { Allow: 'GET' },
       });
+    const text = request.text();
     const { dry_run } = request.query(publicationQuery);
     // other parameters are ignored if they are empty
     if (dry_run === undefined && 'dry_run' in request.queryValues())
@@ -40,7 +41,7 @@ export const createAction = ({ table, findPolicy, publisher, isFileOnly = false 
     const replaced = request.header('if-match')?.trim().replace(/^"|"$/g, '');
     if (replaced === undefined)
       throw invalidParameter([{ path: '', problem: 'the header If-Match must be the ETag of GET /api/policy, the policy to replace' }]);
-    const next = await readPublication(request);
+    const next = await readPublication(text, request.baseUrl);
     const current = await findReplaced({ table, findPolicy }, request.baseUrl, replaced);
     if (replaced !== current.digest) throw policyChanged();
     const { digest, sentences, policy, rules } = openPolicy(next.text)(request.baseUrl);

@@ -9,7 +9,7 @@ import type { TrialPointer } from './trial-verdict.ts';
 /** `PUT /api/policy/try`: puts a policy on trial, in place of the one that was. It judges every execution that begins from now on, without effect. */
 export const createAction = ({ publisher }: { publisher: Pick<Publisher, 'change'> }): AdminAction =>
   forFullAdmins(async (admin, request) => {
-    const next = await readPublication(request);
+    const next = await readPublication(request.text(), request.baseUrl);
     const members: Partial<TrialPointer> = { trial: next.version };
     const seq = await publisher.change(admin, [next], (pointer: TrialPointer | undefined) => ({
       members,

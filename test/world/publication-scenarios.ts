@@ -12,9 +12,7 @@ import { requireWholeLog } from './registry-scenarios.ts';
 const baseUrl = 'https://gate.example';
 const file = loadPolicyTemplate();
 const policies = await Promise.all(
-  ['one', 'another', 'earlier'].map((name) =>
-    readPublication({ text: () => JSON.stringify({ ...file, uid: `{base_url}/policies/${name}` }), baseUrl }),
-  ),
+  ['one', 'another', 'earlier'].map((name) => readPublication(JSON.stringify({ ...file, uid: `{base_url}/policies/${name}` }), baseUrl)),
 );
 
 /** The version of the policy by which an execution is judged that begins now: undefined is that of the deployment. */

@@ -33,16 +33,14 @@ async function toPublication(text: string): Promise<Publication> {
 }
 
 /**
- * Compiles the policy in the body of a request.
+ * Compiles the text of a policy for its publication.
  * @throws ApiError INVALID_PARAMETER listing every place that cannot be put into effect
  */
-export async function readPublication(request: { text(): string; baseUrl: string }): Promise<Publication> {
+export async function readPublication(text: string, baseUrl: string): Promise<Publication> {
   try {
-    const publication = await toPublication(
-      writePublished(publishPolicy(parsePolicyTemplate(request.text(), request.baseUrl), request.baseUrl)),
-    );
+    const publication = await toPublication(writePublished(publishPolicy(parsePolicyTemplate(text, baseUrl), baseUrl)));
     // PATs are issued only once the sentences are kept, uncompressed: see `policy-refusals.ts`
-    const { sentences } = readPublished(publication.text, request.baseUrl);
+    const { sentences } = readPublished(publication.text, baseUrl);
     if (Math.max(publication.item.packed.length, Buffer.byteLength(JSON.stringify(sentences))) <= maxItemBytes) return publication;
     const size = `${maxItemBytes / 1_000} KB`;
     throw new PolicyError([
