@@ -45,6 +45,7 @@ export interface FullIntent extends Omit<Intent, 'endpoint'> {
     accept?: string;
     idempotency_key?: { required?: true; format?: 'uuid' };
     response_headers?: string[];
+    mcp?: { tool: string; headers?: Record<string, string> };
   };
   category?: string;
   version: string;

@@ -22,7 +22,7 @@ import { policyFromEnvironment } from './core/registry/policy-in-force.ts';
 import { type Relay, relayFromEnvironment } from './core/relay/call.ts';
 import { withNearestFromEnvironment } from './core/search/nearest.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
-import { aroundFromEnvironment, insteadFromEnvironment, observersFromEnvironment, signersFromEnvironment } from './features.ts';
+import { aroundFromEnvironment, insteadFromEnvironment, observersFromEnvironment, protocols, signersFromEnvironment } from './features.ts';
 
 export interface Deps extends ResolverParts, DeferralParts {
   authenticate: Authenticate;
@@ -71,7 +71,7 @@ export const action = createAction({
   slowCalls: slowCallsFromEnvironment(table),
   deferred: openDeferredCalls(table),
   start: openStart(),
-  relay: relayFromEnvironment({ signers: signersFromEnvironment() }),
+  relay: relayFromEnvironment({ protocols, signers: signersFromEnvironment() }),
   observers: observersFromEnvironment(table),
   instead: insteadFromEnvironment(),
   around: aroundFromEnvironment(table),

@@ -9,9 +9,11 @@ import type { Observe } from './core/execution/execution.ts';
 import { firstOf, type Instead } from './core/execution/instead.ts';
 import type { IssueCheck } from './core/pat/bind-agent.ts';
 import type { VerifyDomain } from './core/pat/issue.ts';
+import type { Protocol } from './core/relay/call.ts';
 import type { CallSigner } from './core/relay/headers.ts';
 import type { SearchEngine } from './core/search/search-engine.ts';
 import type { Table } from './core/table/table.ts';
+import { speakMcp } from './mcp-upstreams/relay.ts';
 import { openSearchFromEnvironment } from './opensearch/engine.ts';
 import { receiptsFromEnvironment } from './receipts/around.ts';
 import { trialObserverFromEnvironment } from './trial/trial-verdict.ts';
@@ -37,6 +39,9 @@ export const insteadFromEnvironment = (): Instead => firstOf(...instead.map((ope
 const signers: readonly (() => CallSigner)[] = [callSignerFromEnvironment];
 
 export const signersFromEnvironment = (): CallSigner[] => signers.map((open) => open());
+
+/** What calls endpoints that speak another protocol. */
+export const protocols: readonly Protocol[] = [speakMcp];
 
 /** Before an agent gets a PAT. */
 const issueChecks: readonly ((table: Table) => IssueCheck)[] = [approvalCheckFromEnvironment];

@@ -10,7 +10,7 @@ import { openLiveIntents } from './core/registry/live-intents.ts';
 import { policyFromEnvironment } from './core/registry/policy-in-force.ts';
 import { relayFromEnvironment } from './core/relay/call.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
-import { aroundFromEnvironment, observersFromEnvironment, signersFromEnvironment } from './features.ts';
+import { aroundFromEnvironment, observersFromEnvironment, protocols, signersFromEnvironment } from './features.ts';
 
 const started = z.object({ execution_id: z.string() });
 
@@ -31,7 +31,7 @@ const run = createRun({
   }).resolve,
   findPolicy: policyFromEnvironment(table),
   limits: openRateLimiter(table),
-  relay: relayFromEnvironment({ signers: signersFromEnvironment(), maxDeadlineMs: longestCallSeconds * 1_000 }),
+  relay: relayFromEnvironment({ protocols, signers: signersFromEnvironment(), maxDeadlineMs: longestCallSeconds * 1_000 }),
   around: aroundFromEnvironment(table),
   now: Date.now,
 });

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { answerHeaderName } from './header.ts';
 import { digestIntent, intentDigest } from './intent-digest.ts';
 import { intentUid, splitIntentUid } from './intent-uid.ts';
-import { jsonPointers } from './json-pointer.ts';
+import { jsonPointer, jsonPointers } from './json-pointer.ts';
 import { acceptedMediaTypes, bodyMediaType } from './media-type.ts';
 import { listQuery, pagination } from './pagination.ts';
 import { parameterSummary, parameters, recordedParameter, summarizeParameter } from './parameter.ts';
@@ -36,6 +36,22 @@ export const endpoint = z.strictObject({
       format: z.literal('uuid').optional().describe("the service gets a UUID (version 8) instead of the digest of the agent's key"),
     })
     .optional(),
+  mcp: z
+    .strictObject({
+      tool: z.string().min(1).max(256),
+      headers: z
+        .record(
+          z
+            .string()
+            .max(100)
+            .regex(/^[\w!#$%&'*+.^`|~-]+$/),
+          jsonPointer,
+        )
+        .optional()
+        .describe('arguments that calls also carry in header fields: the name after Mcp-Param-, and the JSON pointer to the argument'),
+    })
+    .optional()
+    .describe('the url is that of an MCP server, and the parameters are the arguments of this tool'),
 });
 
 export type IntentEndpoint = z.infer<typeof endpoint>;

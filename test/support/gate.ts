@@ -12,7 +12,7 @@ import type { FindPolicy } from '../../functions/core/policy/policy.ts';
 import type { PolicyTemplate } from '../../functions/core/policy/template.ts';
 import { openIntents } from '../../functions/core/registry/intents.ts';
 import { openServices } from '../../functions/core/registry/services.ts';
-import { openRelay, type RelayOptions } from '../../functions/core/relay/call.ts';
+import { openRelay, type Relay, type RelayOptions } from '../../functions/core/relay/call.ts';
 import type { Table } from '../../functions/core/table/table.ts';
 import { type ExecuteDeps, openAuthenticate, openExecuteOver, openIssueOver } from './actions.ts';
 import { type Answer, invoke } from './invoke.ts';
@@ -61,6 +61,7 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}) {
     over = table,
     now = Date.now,
     connect = async () => {},
+    protocol = (inner) => inner,
     ...features
   }: {
     template?: PolicyTemplate | FindPolicy;
@@ -68,19 +69,23 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}) {
     now?: () => number;
     /** what happens until an upstream is connected */
     connect?: () => Promise<unknown>;
-  } & Partial<Pick<ExecuteDeps, 'around' | 'instead' | 'observers'>> = {}): Action =>
-    openExecuteOver(over, {
+    /** how endpoints are spoken to */
+    protocol?: (relay: Relay) => Relay;
+  } & Partial<Pick<ExecuteDeps, 'around' | 'instead' | 'observers'>> = {}): Action => {
+    const spoken = protocol(relay);
+    return openExecuteOver(over, {
       authenticate: openAuthenticate(over, signingKeys, template),
       ...features,
       start: async (executionId) => void started.push(executionId),
       relay: {
         connect: async (execution) => {
           await connect();
-          return relay.connect(execution);
+          return spoken.connect(execution);
         },
       },
       now,
     });
+  };
 
   return {
     database,

@@ -7,6 +7,7 @@ import { invalidParameter } from '../runtime/api-error.ts';
 import { decodeFiles, describeMembers, formEncode, writeBody } from './body.ts';
 import { carrierOf, isDescribing, isJsonType, isMultipartType, sendsBodyAnyway } from './endpoint.ts';
 import { encode, fieldsOf, isEmpty, itemsOf, type NameValuePair, write } from './fields.ts';
+import type { Until } from './http-client.ts';
 import { checkMembers, type Written } from './members.ts';
 import { type Placeholder, parseUrlTemplate, placeholderNames, placeholdersOf, type UrlTemplate } from './url-template.ts';
 
@@ -19,6 +20,9 @@ export interface UpstreamRequest {
   headers?: Record<string, string>;
   /** value of `Accept`; default: JSON, else anything */
   accept?: string;
+  /** the tool of an MCP server to which the body is the arguments */
+  mcp?: IntentEndpoint['mcp'];
+  until?: Until;
 }
 
 export interface UpstreamCall {
@@ -87,8 +91,8 @@ export function buildRequest(
     throw invalidParameter([{ path: '/parameters', problem: `must produce a URL of at most ${maxUrlLength} characters` }]);
   }
   const headers = Object.fromEntries(header.map(({ name, value }) => [name, write(value)]));
-  const { method, accept } = endpoint;
-  const call = { method, url, ...(header.length > 0 && { headers }), ...(accept !== undefined && { accept }) };
+  const { method, accept, mcp } = endpoint;
+  const call = { method, url, ...(header.length > 0 && { headers }), ...(accept !== undefined && { accept }), ...(mcp && { mcp }) };
   return sent.length > 0 || sendsBodyAnyway(endpoint) ? { ...call, ...writeBody(endpoint, sent, collect) } : call;
 }
 

@@ -3,7 +3,7 @@ import { ApiError, type Fault } from '../runtime/api-error.ts';
 import type { UnusableBody } from './content-coding.ts';
 import { DialError, type DialFailure } from './dial.ts';
 
-export type CallFailure = DialFailure | 'no_credential' | 'no_key' | 'resting' | 'crowded' | 'lost' | 'late' | UnusableBody;
+export type CallFailure = DialFailure | 'no_credential' | 'no_key' | 'resting' | 'crowded' | 'lost' | 'late' | 'no_session' | UnusableBody;
 
 interface FailureRule {
   message: string;
@@ -40,6 +40,10 @@ const failures: Record<CallFailure, FailureRule> = {
   crowded: { ...decidedByGate, ...temporary("Too many calls are waiting for the host of the intent's endpoint") },
   lost: { ...notSent, ...temporary("The connection to the intent's endpoint was lost before the call was sent") },
   late: { ...faultOfGate, ...temporary('The call ran out of time before it could be sent') },
+  no_session: {
+    ...notSent,
+    ...permanent("The intent's endpoint does not accept this gate as an MCP client. Nothing was sent; tell the service's operators."),
+  },
   refused_address: {
     ...decidedByGate,
     ...permanent("The intent's endpoint has an address that this gate does not call. Nothing was sent; tell the admins of this gate."),

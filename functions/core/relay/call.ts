@@ -59,6 +59,9 @@ export interface Relay {
   close(): void;
 }
 
+/** Makes a relay also call endpoints that speak another protocol over HTTP. */
+export type Protocol = (relay: Relay) => Relay;
+
 export interface RelayOptions {
   rules: EgressRules;
   resolve?: Resolve;
@@ -68,10 +71,11 @@ export interface RelayOptions {
   trustedCertificate?: string;
   /** maximum duration of a call in milliseconds; default: 20 seconds */
   maxDeadlineMs?: number;
+  /** maximum size of an answer's body; default: 1 MB */
+  maxAnswerBytes?: number;
 }
 
 const connectTimeoutMs = 3_000;
-const maxAnswerBytes = 1024 * 1024;
 
 export function openRelay({
   rules,
@@ -81,6 +85,7 @@ export function openRelay({
   signers = [],
   trustedCertificate,
   maxDeadlineMs = 20_000,
+  maxAnswerBytes = 1024 * 1024,
 }: RelayOptions): Relay {
   const client = openHttpClient((target) => dial(target, { rules, resolve, connectTimeoutMs, trustedCertificate }), maxAnswerBytes);
   const switched = new WeakSet<Credential>();
@@ -248,9 +253,9 @@ class Call {
     const { call, client } = this.#in;
     const request = values === undefined ? call.request : withCredentialQuery(call.request, values);
     const url = new URL(request.url);
-    const { method, body } = request;
+    const { method, body, until } = request;
     const headers = buildHeaders({ ...call, request }, url, values, this.#carried.added);
-    const connected = await client.connect({ method, url, headers, body }, isNew);
+    const connected = await client.connect({ method, url, headers, body, until }, isNew);
     if (signal.aborted) connected.drop();
     signal.throwIfAborted();
     return connected;
@@ -276,9 +281,11 @@ const whenAborted = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => signal.addEventListener('abort', () => setImmediate(reject, signal.reason), { once: true }));
 
 /** The relay of a deployment. */
-export const relayFromEnvironment = (more: Pick<RelayOptions, 'signers' | 'maxDeadlineMs'>): Relay =>
-  openRelay({
-    rules: egressRulesFromEnvironment(),
-    credentials: credentialsFromEnvironment(),
-    ...more,
-  });
+export const relayFromEnvironment = ({
+  protocols = [],
+  ...more
+}: Pick<RelayOptions, 'signers' | 'maxDeadlineMs' | 'maxAnswerBytes'> & { protocols?: readonly Protocol[] }): Relay =>
+  protocols.reduce(
+    (relay, speak) => speak(relay),
+    openRelay({ rules: egressRulesFromEnvironment(), credentials: credentialsFromEnvironment(), ...more }),
+  );

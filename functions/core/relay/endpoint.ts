@@ -75,8 +75,11 @@ export function checkEndpoint(endpoint: IntentEndpoint, inputs: readonly Paramet
   ];
 }
 
-function checkBody({ method, content_type, body }: IntentEndpoint, inputs: readonly Parameter[], placed: ReadonlySet<string>): Issue[] {
+function checkBody(endpoint: IntentEndpoint, inputs: readonly Parameter[], placed: ReadonlySet<string>): Issue[] {
+  const { method, content_type, body, mcp } = endpoint;
   const refuse = (member: string, problem: string): Issue[] => [{ path: `/endpoint/${member}`, problem }];
+  if (mcp && (method !== 'POST' || !isJsonType(content_type) || body === null || endpoint.optional_body))
+    return refuse('mcp', 'needs the method POST and a JSON body, which is never left out, for the arguments');
   const isForm = isFormType(content_type) || isMultipartType(content_type);
   // servers may read these as forms, too, and nothing would remove a repeated credential from their text
   if (!isForm && /^multipart\/|urlencoded/i.test(content_type))
@@ -96,7 +99,7 @@ function checkBody({ method, content_type, body }: IntentEndpoint, inputs: reado
   if (whole === undefined || placed.has(body) || whole.in !== undefined) {
     return refuse('body', 'must name an input parameter that has no placeholder in the URL and no member "in", or be null');
   }
-  const type = isForm ? 'object' : isJsonType(content_type) ? undefined : 'string';
+  const type = isForm || mcp ? 'object' : isJsonType(content_type) ? undefined : 'string';
   return type === undefined || whole.type === type ? [] : refuse('body', `must name a parameter of type ${type} for this content type`);
 }
 

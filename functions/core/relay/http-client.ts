@@ -12,7 +12,11 @@ export interface HttpRequest {
   url: URL;
   headers: Record<string, string>;
   body?: string | Buffer | undefined;
+  until?: Until | undefined;
 }
+
+/** Given the head of an answer, returns what says of each piece of its body that the rest is not needed; undefined: all of it is read. */
+export type Until = (headers: IncomingHttpHeaders) => ((piece: Buffer) => boolean) | undefined;
 
 export interface HttpAnswer {
   status: number;
@@ -71,7 +75,7 @@ export function openHttpClient(openConnection: (target: Target) => Promise<Socke
    * @param isNew - opens a new connection, and closes idle ones to the same host
    * @throws DialError if no connection can be opened
    */
-  function connect({ method, url, headers, body }: HttpRequest, isNew = false): Promise<ConnectedRequest> {
+  function connect({ method, url, headers, body, until }: HttpRequest, isNew = false): Promise<ConnectedRequest> {
     const { protocol, hostname: host, port } = targetOf(url);
     const agent = protocol === 'https:' ? agents.https : agents.http;
     closeStale(agent, isNew ? agent.getName({ host, port }) : undefined);
@@ -107,11 +111,16 @@ export function openHttpClient(openConnection: (target: Target) => Promise<Socke
         head = { status, headers: answerHeaders };
         const chunks: Buffer[] = [];
         let bytes = 0;
+        const isEnough = until?.(answerHeaders);
         response
           .on('data', (chunk: Buffer) => {
             bytes += chunk.length;
-            if (bytes <= maxAnswerBytes) return void chunks.push(chunk);
-            giveUpBody('answer_too_large');
+            if (bytes > maxAnswerBytes) giveUpBody('answer_too_large');
+            else {
+              chunks.push(chunk);
+              if (!isEnough?.(chunk)) return;
+              answered.resolve({ status, headers: answerHeaders, body: Buffer.concat(chunks, bytes) });
+            }
             response.destroy();
           })
           .on('error', fail)

@@ -1,0 +1,121 @@
+import QuickLRU from 'quick-lru';
+import { isObject, type JsonObject } from '../core/json/json.ts';
+import type { UpstreamCall } from '../core/relay/build-request.ts';
+import type { Relay, UpstreamAnswer } from '../core/relay/call.ts';
+import { CallFailed } from '../core/relay/call-failure.ts';
+import { retryAfterSeconds } from '../core/relay/retry-after.ts';
+import {
+  clientInfo,
+  findResponse,
+  legacyRevision,
+  modernRevision,
+  newId,
+  readMessages,
+  type Session,
+  toCall,
+  untilAnswered,
+} from './messages.ts';
+
+/** What a server said to a request. */
+export interface Asked {
+  answer: UpstreamAnswer;
+  response: JsonObject | undefined;
+}
+
+/** Sends a call; the server has acted on no other one. */
+export async function send(relay: Pick<Relay, 'connect'>, call: UpstreamCall): Promise<UpstreamAnswer> {
+  let outcome = await (await relay.connect(call)).send();
+  while ('giveUp' in outcome) outcome = await outcome.send();
+  return outcome;
+}
+
+/** Sends a request that changes nothing, and reads the response. */
+export async function ask(
+  relay: Pick<Relay, 'connect'>,
+  call: UpstreamCall,
+  session: Session | undefined,
+  method: string,
+  params?: object,
+): Promise<Asked> {
+  const id = newId();
+  const answer = await send(
+    relay,
+    toCall(call, session, { id, method, ...(params && { params }) }, { until: untilAnswered(id, () => {}) }),
+  );
+  if (answer.unusable) throw new CallFailed(answer.unusable);
+  return { answer, response: findResponse(id, readMessages(answer)) };
+}
+
+/** Maximum duration of the question whether a server speaks the modern revision, in milliseconds: some servers never answer what they do not know. */
+const discoveryMs = 5_000;
+
+/**
+ * Finds out how to speak to servers. Sessions are kept in this process, for each agent its own, because servers keep state in them.
+ */
+export function openSessions(relay: Pick<Relay, 'connect'>) {
+  const sessions = new QuickLRU<string, Session>({ maxSize: 1_000 });
+  const serverOf = ({ request, service }: UpstreamCall): string => JSON.stringify([request.url, service.service_id]);
+  const holderOf = (call: UpstreamCall): string => JSON.stringify([serverOf(call), call.account]);
+
+  async function open(call: UpstreamCall): Promise<Session> {
+    const endMs = performance.now() + call.deadlineMs;
+    const left = () => ({ ...call, deadlineMs: endMs - performance.now() });
+    if (await isModernServer(call)) return { revision: modernRevision };
+    const handshake = { protocolVersion: legacyRevision, capabilities: {}, clientInfo };
+    const { answer, response } = await ask(relay, left(), undefined, 'initialize', handshake).catch(refuseUnclear);
+    const { protocolVersion } = isObject(response?.result) ? response.result : {};
+    const id = answer.headers['mcp-session-id'];
+    if (typeof protocolVersion !== 'string' || !/^[\w.-]{1,32}$/.test(protocolVersion)) throw describeRefusal(answer);
+    if (id !== undefined && !/^[\x21-\x7e]{1,2048}$/.test(String(id))) throw describeRefusal(answer);
+    const session: Session = { revision: protocolVersion, ...(id !== undefined && { id: String(id) }) };
+    // a server that cannot be told will say so when the tool is called
+    await send(relay, toCall(left(), session, { method: 'notifications/initialized' })).catch(() => {});
+    return session;
+  }
+
+  async function isModernServer(call: UpstreamCall): Promise<boolean> {
+    const { response } = await ask(
+      relay,
+      { ...call, deadlineMs: Math.min(discoveryMs, call.deadlineMs / 2) },
+      { revision: modernRevision },
+      'server/discover',
+    ).catch((error: unknown) => {
+      if (error instanceof CallFailed && error.outcome === 'unknown') return { response: undefined };
+      throw error;
+    });
+    const { supportedVersions } = isObject(response?.result) ? response.result : {};
+    return Array.isArray(supportedVersions) && supportedVersions.includes(modernRevision);
+  }
+
+  return {
+    /**
+     * The session with the server of a call, which is opened if there is none.
+     * @throws CallFailed whose outcome is `not_sent`, because no tool has been called
+     */
+    async find({ idempotencyKey: _, ...call }: UpstreamCall): Promise<Session> {
+      const known = sessions.get(holderOf(call)) ?? sessions.get(serverOf(call));
+      if (known) return known;
+      const session = await open(call);
+      sessions.set(session.id === undefined ? serverOf(call) : holderOf(call), session);
+      return session;
+    },
+    /** Forgets a session that the server no longer knows. */
+    forget(call: UpstreamCall, session: Session): void {
+      for (const key of [holderOf(call), serverOf(call)]) if (sessions.get(key) === session) sessions.delete(key);
+    },
+  };
+}
+
+export type Sessions = ReturnType<typeof openSessions>;
+
+function refuseUnclear(error: unknown): never {
+  throw error instanceof CallFailed && error.outcome === 'unknown' ? new CallFailed('unreachable', error) : error;
+}
+
+/** Why no session was opened. */
+function describeRefusal({ status, headers }: UpstreamAnswer): CallFailed {
+  const isTemporary = status === 429 || status >= 500;
+  const failure = new CallFailed(isTemporary ? 'unreachable' : 'no_session', undefined, retryAfterSeconds(status, headers));
+  failure.details.upstream_status = status;
+  return failure;
+}
