@@ -11,13 +11,11 @@ import { type IdempotentCalls, openIdempotentCalls } from './core/execution/idem
 import { logOutcome } from './core/execution/log-outcome.ts';
 import { narrow } from './core/execution/narrow.ts';
 import { once } from './core/execution/once.ts';
-import { type ExecutionRecords, openResolver, type Resolved, type ResolverParts } from './core/execution/resolve.ts';
-import { slowCallsFromEnvironment } from './core/execution/slow-calls.ts';
+import { type ExecutionRecords, openResolver, type Resolved, type ResolverParts, resolverParts } from './core/execution/resolve.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { type JsonObject, parseWithNulls } from './core/json/json.ts';
 import { openRateLimiter, type RateLimiter } from './core/limit/rate-limiter.ts';
 import { type Authenticate, authenticatorFromEnvironment } from './core/pat/authenticate.ts';
-import { openLiveIntents } from './core/registry/live-intents.ts';
 import { policyFromEnvironment } from './core/registry/policy-in-force.ts';
 import { type Relay, relayFromEnvironment } from './core/relay/call.ts';
 import { withNearestFromEnvironment } from './core/search/nearest.ts';
@@ -65,10 +63,9 @@ const findPolicy = policyFromEnvironment(table);
 
 export const action = createAction({
   authenticate: authenticatorFromEnvironment(table, findPolicy),
-  intents: openLiveIntents(table),
+  ...resolverParts(table),
   calls: openIdempotentCalls(table),
   limits: openRateLimiter(table),
-  slowCalls: slowCallsFromEnvironment(table),
   deferred: openDeferredCalls(table),
   start: openStart(),
   relay: relayFromEnvironment({ protocols, signers: signersFromEnvironment() }),

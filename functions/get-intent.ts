@@ -4,6 +4,7 @@ import { toFullIntent, toIntentDetails, viewQuery } from '../schemas/intent.ts';
 import { intentUid } from '../schemas/intent-uid.ts';
 import { mayChange } from './core/admin/admin.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
+import { findSeen, type Look, lookFromEnvironment, privateHeaders } from './core/execution/catalogue.ts';
 import { recordTag, revalidated } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { parse } from './core/json/json.ts';
@@ -15,6 +16,7 @@ import type { FindPolicy } from './core/policy/policy.ts';
 import { type LiveIntents, openLiveIntents } from './core/registry/live-intents.ts';
 import { policyFromEnvironment } from './core/registry/policy-in-force.ts';
 import { noSuchIntent } from './core/registry/refusals.ts';
+import { isCatalogueHidden } from './core/runtime/environment.ts';
 import { withNearestFromEnvironment } from './core/search/nearest.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
@@ -24,6 +26,7 @@ export interface Deps {
   intents: Pick<LiveIntents, 'find'>;
   findPolicy: FindPolicy;
   verifyPat?: VerifyPat;
+  look?: Look | undefined;
 }
 
 /**
@@ -31,33 +34,41 @@ export interface Deps {
  * the policy says about this intent in particular; `paused` is present while its service is paused.
  */
 export const createAction =
-  ({ verifyAdmin, intents, findPolicy, verifyPat }: Deps): Action =>
+  ({ verifyAdmin, intents, findPolicy, verifyPat, look }: Deps): Action =>
   async (request) => {
     const { intent_uid } = parse(z.object({ intent_uid: intentUid }), { intent_uid: request.pathParameter('intent_uid') });
     const { view } = request.query(viewQuery);
-    const found = await intents.find(intent_uid);
+    const viewer = await look?.(request);
+    const found = await findSeen(intents, intent_uid, viewer?.sight);
     if (!found || found.intent.draft) {
       // the token is verified even if there is no draft, so that only admins who may see a draft learn that it exists
-      const admin = view === 'full' && request.header('authorization') !== undefined ? await verifyAdmin?.(request) : undefined;
+      const isToken = view === 'full' && !viewer && request.header('authorization') !== undefined;
+      const admin = isToken ? await verifyAdmin?.(request) : verifyAdmin && view === 'full' && viewer?.admin;
       if (!found || !admin || !mayChange(admin, found.service.namespace)) throw noSuchIntent();
     }
     const describe = view === 'full' ? toFullIntent : toIntentDetails;
-    const policy = await openCallerPolicy(findPolicy, verifyPat)(request);
+    const policy = viewer?.policy ?? (await openCallerPolicy(findPolicy, verifyPat)(request));
     const terms = describeTerms(policy.compiled, judgedIntent(found.intent, found.service));
     const { service_name, paused, rev } = found.service;
     const shown = { ...describe(found.intent, service_name), ...(paused && { paused }) };
-    if (terms.length === 0) return revalidated(shown, recordTag(found.intent, rev, view));
+    const headers = viewer && privateHeaders;
+    if (terms.length === 0) return revalidated(shown, recordTag(found.intent, rev, view), headers);
     const termsDigest = canonicalDigest([policy.digest, terms]).slice(0, 8);
-    return revalidated({ ...shown, terms }, recordTag(found.intent, rev, view, termsDigest));
+    return revalidated({ ...shown, terms }, recordTag(found.intent, rev, view, termsDigest), headers);
   };
 
 const table = tableFromEnvironment();
-const intents = openLiveIntents(table);
+const intents = openLiveIntents(table, isCatalogueHidden());
 const findPolicy = policyFromEnvironment(table);
 const verifyPat = patVerifierFromEnvironment();
 
-export const action = createAction({ intents, findPolicy, verifyPat });
+const look = lookFromEnvironment(table, findPolicy);
+
+export const action = createAction({ intents, findPolicy, verifyPat, look });
 
 export const handler = serve(
-  withNearestFromEnvironment(createAction({ verifyAdmin: adminVerifierFromEnvironment(), intents, findPolicy, verifyPat }), findPolicy),
+  withNearestFromEnvironment(
+    createAction({ verifyAdmin: adminVerifierFromEnvironment(), intents, findPolicy, verifyPat, look }),
+    findPolicy,
+  ),
 );

@@ -2,12 +2,13 @@ import { listIntent, serviceIntentsQuery } from '../schemas/intent.ts';
 import { paginate } from '../schemas/pagination.ts';
 import { mayChange } from './core/admin/admin.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
+import { type Look, lookFromEnvironment, privateHeaders, refuseService, sightWithin } from './core/execution/catalogue.ts';
 import { nextLink, pageLinks } from './core/http/links.ts';
 import { recordTag, revalidated } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { listIntents, readFullPage } from './core/registry/lists.ts';
 import { type LiveIntents, openLiveIntents } from './core/registry/live-intents.ts';
-import { noSuchService } from './core/registry/refusals.ts';
+import { policyFromEnvironment } from './core/registry/policy-in-force.ts';
 import { openServices, type Services } from './core/registry/services.ts';
 import { invalidParameter } from './core/runtime/api-error.ts';
 import { type Table, tableFromEnvironment } from './core/table/table.ts';
@@ -17,6 +18,7 @@ export interface Deps {
   services: Pick<Services, 'find'>;
   intents: Pick<LiveIntents, 'read'>;
   table: Table;
+  look?: Look | undefined;
 }
 
 /**
@@ -24,7 +26,7 @@ export interface Deps {
  * as fit into the page.
  */
 export const createAction =
-  ({ verifyAdmin, services, intents, table }: Deps): Action =>
+  ({ verifyAdmin, services, intents, table, look }: Deps): Action =>
   async (request) => {
     const { page, page_size: pageSize, after, view } = request.query(serviceIntentsQuery);
     if (view === 'full' && page > 1)
@@ -32,22 +34,26 @@ export const createAction =
         { path: '/page', problem: 'must be left out with view=full: the Link header (rel="next") leads to the next page' },
       ]);
     const serviceId = request.pathParameter('service_id');
-    const admin = request.header('authorization') === undefined ? undefined : await verifyAdmin(request);
+    const viewer = await look?.(request);
+    const admin = viewer ? viewer.admin : request.header('authorization') === undefined ? undefined : await verifyAdmin(request);
+    const headers = viewer && privateHeaders;
     const service = await services.find(serviceId);
-    if (!service) throw noSuchService();
+    if (!service) return refuseService(table, serviceId, viewer);
     const isWithDrafts = admin !== undefined && mayChange(admin, service.namespace);
-    const list = (count: number) => listIntents(table, service, after ?? (page - 1) * pageSize, count, isWithDrafts);
+    const sight = sightWithin(viewer, service);
+    const list = (count: number) => listIntents(table, service, after ?? (page - 1) * pageSize, count, isWithDrafts, sight);
     if (view === 'full') {
       const { intents: listed, total } = await list(pageSize + 1);
       const uids = listed.map(({ intent_uid }) => intent_uid);
       const { records, lastUid } = await readFullPage(intents, service, uids.slice(0, pageSize), isWithDrafts);
       const etags = Object.fromEntries(records.map(({ shown, rev }) => [shown.intent_uid, recordTag({ rev }, service.rev, 'full')]));
       const body = { intents: records.map(({ shown }) => shown), etags, total_results: total };
-      return revalidated(body, undefined, nextLink(request, 'after', lastUid === uids.at(-1) ? undefined : lastUid));
+      const links = nextLink(request, 'after', lastUid === uids.at(-1) ? undefined : lastUid);
+      return revalidated(body, undefined, { ...links, ...headers });
     }
     const { intents: found, total } = await list(pageSize);
     const body = { intents: found.map(listIntent), pagination: paginate(total, page, pageSize) };
-    return revalidated(body, undefined, pageLinks(request, body.pagination, found.at(-1)?.intent_uid));
+    return revalidated(body, undefined, { ...pageLinks(request, body.pagination, found.at(-1)?.intent_uid), ...headers });
   };
 
 const table = tableFromEnvironment();
@@ -58,5 +64,6 @@ export const handler = serve(
     services: openServices(table),
     intents: openLiveIntents(table),
     table,
+    look: lookFromEnvironment(table, policyFromEnvironment(table)),
   }),
 );

@@ -2,11 +2,9 @@ import * as z from 'zod';
 import { longestCallSeconds, longestRunSeconds } from '../schemas/deferred.ts';
 import { openDeferredCalls } from './core/execution/deferred-call-store.ts';
 import { type DeferredRunParts, openDeferredRun } from './core/execution/deferred-worker.ts';
-import { openResolver } from './core/execution/resolve.ts';
-import { slowCallsFromEnvironment } from './core/execution/slow-calls.ts';
+import { openResolver, resolverParts } from './core/execution/resolve.ts';
 import { serveSchedule } from './core/http/serve.ts';
 import { openRateLimiter } from './core/limit/rate-limiter.ts';
-import { openLiveIntents } from './core/registry/live-intents.ts';
 import { policyFromEnvironment } from './core/registry/policy-in-force.ts';
 import { relayFromEnvironment } from './core/relay/call.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
@@ -25,8 +23,7 @@ export function createRun(parts: DeferredRunParts): (event: unknown, remainingMs
 const run = createRun({
   deferred: openDeferredCalls(table),
   resolve: openResolver({
-    intents: openLiveIntents(table),
-    slowCalls: slowCallsFromEnvironment(table, { leaseSeconds: longestRunSeconds }),
+    ...resolverParts(table, { leaseSeconds: longestRunSeconds }),
     observers: observersFromEnvironment(table),
   }).resolve,
   findPolicy: policyFromEnvironment(table),

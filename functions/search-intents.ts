@@ -1,18 +1,17 @@
 import { paginate } from '../schemas/pagination.ts';
 import { searchQuery } from '../schemas/search.ts';
+import { type Look, lookFromEnvironment, privateHeaders } from './core/execution/catalogue.ts';
 import { pageLinks } from './core/http/links.ts';
 import { revalidated } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { openCallerPolicy } from './core/pat/authenticate.ts';
 import { patVerifierFromEnvironment, type VerifyPat } from './core/pat/verify.ts';
-import { isIntentSubject, judgedIntent } from './core/policy/conditions.ts';
-import { mayBeExecuted } from './core/policy/judge.ts';
 import type { FindPolicy } from './core/policy/policy.ts';
-import { isPermitted, isProhibited } from './core/policy/scope.ts';
+import { sightOf } from './core/policy/sight.ts';
 import { policyFromEnvironment } from './core/registry/policy-in-force.ts';
 import { openRegistry } from './core/registry/registry.ts';
 import { toBriefIntent, toCatalogueEntry } from './core/search/document.ts';
-import type { Hit, SearchEngine, SearchOptions } from './core/search/search-engine.ts';
+import { type Hit, type SearchEngine, searchWith } from './core/search/search-engine.ts';
 import { openSqliteEngine } from './core/search/sqlite/engine.ts';
 import { snapshotsFromEnvironment } from './core/search/sqlite/snapshots.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
@@ -23,6 +22,7 @@ export interface Deps {
   findPolicy: FindPolicy;
   /** without it, `allowed` is computed as for a caller without a PAT */
   verifyPat?: VerifyPat;
+  look?: Look | undefined;
 }
 
 const show = {
@@ -33,29 +33,30 @@ const show = {
 
 /** `GET /api/intents/search`: by relevance if there is a query, else by intent_uid. */
 export const createAction =
-  ({ engine, findPolicy, verifyPat }: Deps): Action =>
+  ({ engine, findPolicy, verifyPat, look }: Deps): Action =>
   async (request) => {
     const given = request.query(searchQuery);
     const query = { ...given, query: given.query?.trim() || undefined };
-    const { compiled } = await openCallerPolicy(findPolicy, verifyPat)(request);
-    const asksAboutIntents = compiled.rules.some(({ conditions }) => conditions.some(({ subject }) => isIntentSubject(subject)));
-    const isForbidden: SearchOptions['isForbidden'] = (intent_uid, read) => {
-      if (!isPermitted(compiled.scope, intent_uid) || isProhibited(compiled, intent_uid)) return true;
-      if (!asksAboutIntents) return false;
-      const { record, service_name } = read();
-      return !mayBeExecuted(compiled.rules, judgedIntent(record, { service_id: record.service_id, service_name }));
-    };
-    const { hits, total } = await engine.search(query, { isForbidden, judgedBy: compiled.rules });
+    const viewer = await look?.(request);
+    const policy = viewer?.policy ?? (await openCallerPolicy(findPolicy, verifyPat)(request));
+    const { hits, total } = await engine.search(
+      { ...query, ...(viewer?.sight && { permitted: 'true' }) },
+      searchWith((!query.permitted && viewer?.sight) || sightOf(policy.compiled)),
+    );
     const intents = hits.map(({ match, ...hit }) => ({ ...show[query.view ?? 'details'](hit), ...(match && { match }) }));
     const pagination = paginate(total, query.page, query.page_size);
     const after = query.query === undefined ? hits.at(-1)?.intent.intent_uid : undefined;
-    return revalidated({ intents, pagination }, undefined, pageLinks(request, pagination, after));
+    const links = pageLinks(request, pagination, after);
+    return revalidated({ intents, pagination }, undefined, { ...links, ...((viewer || query.permitted) && privateHeaders) });
   };
 
 const table = tableFromEnvironment();
+const findPolicy = policyFromEnvironment(table);
+
+export const look = lookFromEnvironment(table, findPolicy);
 
 export const engine: SearchEngine = searchEngineFromEnvironment() ?? openSqliteEngine(openRegistry(table), snapshotsFromEnvironment());
 
-export const action = createAction({ engine, findPolicy: policyFromEnvironment(table), verifyPat: patVerifierFromEnvironment() });
+export const action = createAction({ engine, findPolicy, verifyPat: patVerifierFromEnvironment(), look });
 
 export const handler = serve(action);

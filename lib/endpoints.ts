@@ -6,7 +6,7 @@ import { discovery } from './endpoints/discovery.ts';
 import type { Authorizer, BackgroundFunction, EndpointGroup, EndpointRow, Tag } from './endpoints/endpoint.ts';
 import { execution } from './endpoints/execution.ts';
 import { intents } from './endpoints/intents.ts';
-import type { Needs } from './endpoints/needs.ts';
+import { callerNeeds, type Needs } from './endpoints/needs.ts';
 import { policyAndPats } from './endpoints/policy.ts';
 import { services } from './endpoints/services.ts';
 import { aboutThisGate } from './endpoints/this-gate.ts';
@@ -120,9 +120,16 @@ function withNeedsOf(run: readonly { name: string; needs: Needs }[], own: Needs)
   return { ...merged, ...(merged.invokes && { invokes: merged.invokes.filter((name) => !run.some((one) => one.name === name)) }) };
 }
 
-/** @param needsOf - of endpoints, instead of those in their rows */
-function listEndpoints(needsOf: Readonly<Record<string, Needs>>): Endpoint[] {
-  const all = rows.map((row) => ({ ...row, needs: withPolicy(needsOf[row.name] ?? row.needs) }));
+const withCaller = (needs: Needs): Needs =>
+  needs.catalogue ? mergeNeeds(mergeNeeds(callerNeeds, { table: needs.catalogue }), needs) : needs;
+
+/**
+ * @param needsOf - of endpoints, instead of those in their rows
+ * @param isHidden - whether callers see only intents that they may execute
+ */
+function listEndpoints(needsOf: Readonly<Record<string, Needs>>, isHidden = false): Endpoint[] {
+  const needsIn = ({ name, needs }: { name: string; needs: Needs }) => needsOf[name] ?? (isHidden ? withCaller(needs) : needs);
+  const all = rows.map((row) => ({ ...row, needs: withPolicy(needsIn(row)) }));
   return all
     .map((row) => ({
       success: row.method === 'DELETE' ? (204 as const) : (200 as const),
@@ -168,7 +175,8 @@ const isEnabled = ({ onlyWith }: { onlyWith?: string }, settings: AnySettings): 
 /** @param settings - those that enable endpoints do so unless they are `false` */
 export function endpointsWith(settings: AnySettings): readonly Endpoint[] {
   const needsOf = alternativesWith(settings).map(({ needs }) => needs);
-  const all = needsOf.length > 0 ? listEndpoints(Object.assign({}, ...needsOf)) : endpoints;
+  const isHidden = settings.catalogue === 'permitted';
+  const all = needsOf.length > 0 || isHidden ? listEndpoints(Object.assign({}, ...needsOf), isHidden) : endpoints;
   return all.filter((row) => isEnabled(row, settings));
 }
 

@@ -32,6 +32,8 @@ export function environmentOf(
     }),
     ...(needs.kms && { [variables.signingKeys]: made.signingKeys.map(({ keyArn }) => keyArn).join(',') }),
     ...(needs.policy && settings.policySource === 'file' && { [variables.policySource]: 'file' }),
+    ...((needs.catalogue || needs.egress === 'intents') &&
+      settings.catalogue !== 'public' && { [variables.catalogue]: settings.catalogue }),
     ...(needs.policy && settings.billing && { [variables.billing]: JSON.stringify(settings.billing) }),
     // Not a property of the guard's resource: a change would run the guard, for which an account without free concurrency has no room.
     ...(needs.accountLimits && { [variables.reservedConcurrency]: String(totalReserved(settings.reservedConcurrency)) }),

@@ -24,7 +24,8 @@ const line = ({ actions, on, partitions, why }: Permission, label: string): stri
 
 export function renderPermissions(): string {
   const standard = renderTable([...endpoints.filter(hasFunction), ...backgroundFunctions]);
-  const others = alternatives.flatMap(({ setting, value, replaces, background }) => {
+  const hidden = { setting: 'catalogue', value: 'permitted', replaces: [], background: [] };
+  const others = [...alternatives, hidden].flatMap(({ setting, value, replaces, background }) => {
     const changed = endpointsWith({ [setting]: value }).filter(({ name, needs }) => {
       const usual = endpoints.find((endpoint) => endpoint.name === name)?.needs;
       return JSON.stringify(needs) !== JSON.stringify(usual);

@@ -22,7 +22,9 @@ export const searchQuery = z.object({
   permitted: z
     .literal('true')
     .optional()
-    .describe('omits intents that the policy permits nobody to execute; not available with OpenSearch'),
+    .describe(
+      'omits intents that the policy does not permit: to the holder of the PAT in `Authorization` or, without a valid one, to an agent that the policy assigns nothing to; not available with OpenSearch',
+    ),
   view: z
     .enum(['details', 'brief', 'catalogue'])
     .optional()

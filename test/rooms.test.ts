@@ -35,7 +35,7 @@ const coreRooms: Record<string, readonly string[]> = {
   limit: ['policy', 'table'],
   relay: ['credentials', 'parameters'],
   pat: ['activity', 'http', 'limit', 'policy', 'registry', 'relay', 'table'],
-  execution: ['activity', 'http', 'limit', 'parameters', 'pat', 'policy', 'registry', 'relay', 'table'],
+  execution: ['activity', 'admin', 'http', 'limit', 'parameters', 'pat', 'policy', 'registry', 'relay', 'table'],
 };
 
 /** The features: each has a folder of this name in `functions/` and, where it needs them, on the other floors. */

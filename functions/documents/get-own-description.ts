@@ -1,12 +1,13 @@
 import { thisGate, toServiceDescription } from '../../schemas/documents/service-description.ts';
 import { descriptionQuery, paginate } from '../../schemas/pagination.ts';
+import { type Look, privateHeaders } from '../core/execution/catalogue.ts';
 import { pageLinks } from '../core/http/links.ts';
 import { revalidated } from '../core/http/response.ts';
 import { type Action, serve } from '../core/http/serve.ts';
 import { publicKeyPem, type SigningKeys, signingKeysFromEnvironment } from '../core/pat/signing-keys.ts';
 import { readEnvironment } from '../core/runtime/environment.ts';
-import type { SearchEngine } from '../core/search/search-engine.ts';
-import { engine } from '../search-intents.ts';
+import { type SearchEngine, searchWith } from '../core/search/search-engine.ts';
+import { engine, look } from '../search-intents.ts';
 import { ownLinks } from './self-description.ts';
 
 export interface Deps {
@@ -14,6 +15,7 @@ export interface Deps {
   signingKeys: Pick<SigningKeys, 'current'>;
   protocol: string;
   isSignInOffered: boolean;
+  look?: Look | undefined;
 }
 
 /**
@@ -21,21 +23,25 @@ export interface Deps {
  * of all services, as a search without filters does: no drafts and no deprecated intents.
  */
 export const createAction =
-  ({ engine, signingKeys, protocol, isSignInOffered }: Deps): Action =>
+  ({ engine, signingKeys, protocol, isSignInOffered, look }: Deps): Action =>
   async (request) => {
     const { baseUrl } = request;
     const query = request.query(descriptionQuery);
-    const [{ hits, total }, publicKey] = await Promise.all([engine.search(query), publicKeyPem(signingKeys)]);
+    const viewer = await look?.(request);
+    const [{ hits, total }, publicKey] = await Promise.all([
+      viewer?.sight ? engine.search({ ...query, permitted: 'true' }, searchWith(viewer.sight)) : engine.search(query),
+      publicKeyPem(signingKeys),
+    ]);
     const self = { ...thisGate, service_url: baseUrl };
     const intents = hits.map(({ intent }) => intent);
     const described = toServiceDescription(self, intents, { protocol, baseUrl, publicKey });
     const body = { ...described, ...ownLinks({ protocol, baseUrl, isSignInOffered }) };
     const links = pageLinks(request, paginate(total, query.page, query.page_size), intents.at(-1)?.intent_uid);
-    return revalidated(body, undefined, links);
+    return revalidated(body, undefined, { ...links, ...(viewer && privateHeaders) });
   };
 
 const { protocol, signInClient } = readEnvironment(['protocol'], ['signInClient']);
 
 export const handler = serve(
-  createAction({ engine, signingKeys: signingKeysFromEnvironment(), protocol, isSignInOffered: signInClient !== undefined }),
+  createAction({ engine, signingKeys: signingKeysFromEnvironment(), protocol, isSignInOffered: signInClient !== undefined, look }),
 );

@@ -1,13 +1,14 @@
 import { toDescribedIntent, toServiceDescription } from '../../schemas/documents/service-description.ts';
 import { toIntentDetails } from '../../schemas/intent.ts';
 import { descriptionQuery, paginate } from '../../schemas/pagination.ts';
+import { type Look, lookFromEnvironment, privateHeaders, refuseService, sightWithin } from '../core/execution/catalogue.ts';
 import { pageLinks } from '../core/http/links.ts';
 import { revalidated } from '../core/http/response.ts';
 import { type Action, serve } from '../core/http/serve.ts';
 import { publicKeyPem, type SigningKeys, signingKeysFromEnvironment } from '../core/pat/signing-keys.ts';
 import { listIntents } from '../core/registry/lists.ts';
 import { type LiveIntents, openLiveIntents } from '../core/registry/live-intents.ts';
-import { noSuchService } from '../core/registry/refusals.ts';
+import { policyFromEnvironment } from '../core/registry/policy-in-force.ts';
 import { openServices, type Services } from '../core/registry/services.ts';
 import { readEnvironment } from '../core/runtime/environment.ts';
 import { type Table, tableFromEnvironment } from '../core/table/table.ts';
@@ -18,6 +19,7 @@ export interface Deps {
   table: Table;
   signingKeys: Pick<SigningKeys, 'current'>;
   protocol: string;
+  look?: Look | undefined;
 }
 
 /**
@@ -25,20 +27,22 @@ export interface Deps {
  * signs PATs, because the intents are executed through this gate.
  */
 export const createAction =
-  ({ services, intents, table, signingKeys, protocol }: Deps): Action =>
+  ({ services, intents, table, signingKeys, protocol, look }: Deps): Action =>
   async (request) => {
     const { page, page_size: pageSize, after } = request.query(descriptionQuery);
-    const service = await services.find(request.pathParameter('service_id'));
-    if (!service) throw noSuchService();
+    const viewer = await look?.(request);
+    const serviceId = request.pathParameter('service_id');
+    const service = await services.find(serviceId);
+    if (!service) return refuseService(table, serviceId, viewer);
     const [{ intents: listed, total }, publicKey] = await Promise.all([
-      listIntents(table, service, after ?? (page - 1) * pageSize, pageSize),
+      listIntents(table, service, after ?? (page - 1) * pageSize, pageSize, false, sightWithin(viewer, service)),
       publicKeyPem(signingKeys),
     ]);
     const found = await intents.read(listed.map(({ intent_uid }) => intent_uid));
     const described = found.map((intent) => toDescribedIntent(intent, toIntentDetails(intent, service.service_name)));
     const body = toServiceDescription(service, described, { protocol, baseUrl: request.baseUrl, publicKey });
     const links = pageLinks(request, paginate(total, page, pageSize), found.at(-1)?.intent_uid);
-    return revalidated(body, undefined, links);
+    return revalidated(body, undefined, { ...links, ...(viewer && privateHeaders) });
   };
 
 const table = tableFromEnvironment();
@@ -50,5 +54,6 @@ export const handler = serve(
     table,
     signingKeys: signingKeysFromEnvironment(),
     protocol: readEnvironment(['protocol']).protocol,
+    look: lookFromEnvironment(table, policyFromEnvironment(table)),
   }),
 );

@@ -5,7 +5,7 @@ import { type Action, serve } from '../core/http/serve.ts';
 import { authenticatorFromEnvironment } from '../core/pat/authenticate.ts';
 import { policyFromEnvironment } from '../core/registry/policy-in-force.ts';
 import { ApiError } from '../core/runtime/api-error.ts';
-import { readEnvironment, splitList } from '../core/runtime/environment.ts';
+import { isCatalogueHidden, readEnvironment, splitList } from '../core/runtime/environment.ts';
 import { withNearest } from '../core/search/nearest.ts';
 import { tableFromEnvironment } from '../core/table/table.ts';
 import { action as executeIntent } from '../execute-intent.ts';
@@ -26,7 +26,7 @@ export interface Deps extends ToolOptions {
 /** `POST /mcp`: the gate as a Model Context Protocol server (Streamable HTTP, stateless). `/mcp/sign-in` is the same for hosts that sign people in. */
 export const createAction = ({ endpoints, admit, allowedOrigins, version, ...options }: Deps): Action => {
   const { searchIntents: search, getIntent, executeIntent } = endpoints;
-  const nearest = { search, findPolicy: options.findPolicy };
+  const nearest = { search, findPolicy: isCatalogueHidden() ? undefined : options.findPolicy };
   const own = { ...endpoints, getIntent: withNearest(getIntent, nearest), executeIntent: withNearest(executeIntent, nearest) };
   const answer = openAnswers(openTools(own, options), endpoints.getExecution, version);
 

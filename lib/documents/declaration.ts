@@ -49,7 +49,7 @@ export const documents = {
         query: descriptionQuery,
         answer: serviceDescription,
         headers: ['ETag', 'Link'],
-        needs: { table: { listEntry: ['query'], service: ['get'], intent: ['getAll'] }, kms: ['publicKey'] },
+        needs: { table: { listEntry: ['query'], service: ['get'], intent: ['getAll'] }, kms: ['publicKey'], catalogue: {} },
         example: ({ protocol }) => ({
           path: { service_id: serviceId },
           answer: {

@@ -45,7 +45,7 @@ export const intents = {
     query: serviceIntentsQuery,
     answer: z.union([intentList, fullIntentList]),
     headers: ['ETag', 'Link'],
-    needs: { table: { listEntry: ['query'], service: ['get'], intent: ['getAll'] }, adminTokens: true },
+    needs: { table: { listEntry: ['query'], service: ['get'], intent: ['getAll'] }, adminTokens: true, catalogue: {} },
     example: {
       path: { service_id: serviceId },
       answer: {

@@ -27,7 +27,17 @@ export interface Needs {
   credentials?: 'read' | 'write';
   /** recognises admins, although the endpoint is public */
   adminTokens?: true;
+  /** shows intents, so that with the setting `catalogue: permitted` it needs {@link callerNeeds}, and access to these records */
+  catalogue?: NonNullable<Needs['table']>;
 }
+
+/** Needed to find out what a caller sees. */
+export const callerNeeds: Needs = {
+  table: { publishedPolicy: ['getAll'], agent: ['getAll'], agentKey: ['getAll'] },
+  kms: ['publicKey'],
+  policy: true,
+  adminTokens: true,
+};
 
 /** Needed to read the whole registry. */
 export const wholeRegistry = { serviceName: ['query'], listEntry: ['query'], service: ['getAll'], intent: ['getAll'] } as const;

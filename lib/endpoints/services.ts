@@ -99,7 +99,7 @@ export const services = {
     credential: 'none',
     answer: shownService,
     headers: ['ETag'],
-    needs: { table: { service: ['get'] }, adminTokens: true },
+    needs: { table: { service: ['get'] }, adminTokens: true, catalogue: { listEntry: ['query'] } },
     example: { path: { service_id: serviceId }, answer: { service_id: serviceId, ...service } },
   },
   'list-services': {
@@ -112,7 +112,11 @@ export const services = {
     query: servicesQuery,
     answer: serviceList,
     headers: ['ETag', 'Link'],
-    needs: { table: { serviceName: ['query'], service: ['getAll'] }, adminTokens: true },
+    needs: {
+      table: { serviceName: ['query'], service: ['getAll'] },
+      adminTokens: true,
+      catalogue: { head: ['get'], listEntry: ['query'] },
+    },
     example: {
       query: { name: 'tides' },
       answer: { services: [{ ...saved(service), intents: 0 }], pagination: { current_page: 1, page_size: 10 } },

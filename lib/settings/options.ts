@@ -70,6 +70,12 @@ export const settingsObject = z.strictObject({
     .enum(['published', 'file'])
     .default('published')
     .describe('`file`: the policy changes by deployment only, for teams whose policies pass through review'),
+  catalogue: z
+    .enum(['public', 'permitted'], 'must be public or permitted')
+    .default('public')
+    .describe(
+      '`permitted`: callers see [only what the policy permits to them](search.md#who-sees-what); for everybody else it does not exist',
+    ),
   publicBaseUrl: z
     .string()
     .refine(isBaseUrl, {

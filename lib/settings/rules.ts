@@ -55,6 +55,11 @@ const rules: readonly SettingRule<keyof Given, Given>[] = [
     ({ domainName, hostedZoneName }) => domainName && hostedZoneName && !isInZone(String(domainName), String(hostedZoneName)),
     'must be in the zone hostedZoneName',
   ],
+  [
+    'catalogue',
+    ({ catalogue, ...given }) => catalogue === 'permitted' && isReplaced(indexing, given),
+    'must be public with another search engine, which does not know the policy',
+  ],
   ['publicBaseUrl', ({ domainName, publicBaseUrl }) => domainName && publicBaseUrl, 'must be left out if domainName is given'],
   [
     'machineNamespaces',

@@ -135,7 +135,9 @@ describe('the intents of a paused service', () => {
     expect(intentUpdate.parse(full.body)).toMatchObject({ intent_uid: uid });
 
     const showService = () =>
-      invoke(createGetService({ verifyAdmin, services }), 'GET /api/services/{service_id}', { path: { service_id: serviceId } });
+      invoke(createGetService({ verifyAdmin, services, table: database.table }), 'GET /api/services/{service_id}', {
+        path: { service_id: serviceId },
+      });
     const shown = await showService();
     expect(shownService.parse(shown.body)).toMatchObject({ service_id: serviceId, paused: true });
     const list = await invoke(createListServices({ verifyAdmin, table: database.table }), 'GET /api/services', {

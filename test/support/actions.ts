@@ -41,7 +41,8 @@ export const openExecuteOver = (
     instead = firstOf(),
     start = async () => {},
     ...given
-  }: Pick<ExecuteDeps, 'authenticate' | 'relay'> & Partial<Pick<ExecuteDeps, 'around' | 'instead' | 'observers' | 'start' | 'now'>>,
+  }: Pick<ExecuteDeps, 'authenticate' | 'relay'> &
+    Partial<Pick<ExecuteDeps, 'around' | 'instead' | 'observers' | 'hidesOthers' | 'start' | 'now'>>,
 ): Action =>
   createExecuteIntent({
     intents: openIntents(table),

@@ -11,19 +11,28 @@ import { isRate, tightest } from '../policy/limits.ts';
 import type { CurrentPolicy, PolicyPointer } from '../policy/policy.ts';
 import type { Rule } from '../policy/reading.ts';
 import { isPermitted, isProhibited } from '../policy/scope.ts';
-import { findMismatch, type LiveIntent, type LiveIntents, requireIntent, requireNotPaused } from '../registry/live-intents.ts';
+import { sightOf } from '../policy/sight.ts';
+import {
+  findMismatch,
+  type LiveIntent,
+  type LiveIntents,
+  openLiveIntents,
+  requireIntent,
+  requireNotPaused,
+} from '../registry/live-intents.ts';
 import { buildRequest, type UpstreamRequest } from '../relay/build-request.ts';
 import { expectedInputs, nullRules } from '../relay/endpoint.ts';
 import { ApiError } from '../runtime/api-error.ts';
+import { isCatalogueHidden } from '../runtime/environment.ts';
 import { keys } from '../table/keys.ts';
-import type { Item } from '../table/table.ts';
+import type { Item, Table } from '../table/table.ts';
 import { openRecheck, type Recheck, requireNotStopped } from './block-check.ts';
 import type { Execution, ExecutionHttp, Observe } from './execution.ts';
 import { fingerprintOf, keyRequired, readIdempotencyKey } from './idempotency-key.ts';
 import type { KeyedRequest } from './idempotent-call-store.ts';
 import type { EarlyGuards } from './once.ts';
 import { openReplayMeter } from './replay-meter.ts';
-import type { SlowCalls, SlowCallsOfOrigin } from './slow-calls.ts';
+import { type SlowCalls, type SlowCallsOfOrigin, slowCallsFromEnvironment } from './slow-calls.ts';
 
 /** A permitted call, for which nothing has been written or sent yet. */
 export interface ResolvedCall extends LiveIntent {
@@ -72,9 +81,17 @@ export interface ResolverParts {
   intents: Pick<LiveIntents, 'findWith' | 'versions'>;
   slowCalls: SlowCalls;
   observers?: readonly Observe[];
+  /** whether an intent that the policy does not permit counts as missing */
+  hidesOthers?: boolean;
   /** milliseconds since the epoch */
   now?: () => number;
 }
+
+export const resolverParts = (table: Table, leases?: Parameters<typeof slowCallsFromEnvironment>[1]) => ({
+  intents: openLiveIntents(table, isCatalogueHidden()),
+  slowCalls: slowCallsFromEnvironment(table, leases),
+  hidesOthers: isCatalogueHidden(),
+});
 
 /** Whether the caller prefers not to wait (RFC 7240 section 4.1). */
 export const prefersAsync = ({ headerValues }: ExecutionHttp): boolean =>
@@ -83,7 +100,7 @@ export const prefersAsync = ({ headerValues }: ExecutionHttp): boolean =>
 const keyMissing =
   'The service of this intent requires a key, so the call was not sent. Send it with the header idempotency-key, and repeat it only with the same key.';
 
-export function openResolver({ intents, slowCalls, observers = [], now = Date.now }: ResolverParts) {
+export function openResolver({ intents, slowCalls, observers = [], hidesOthers = false, now = Date.now }: ResolverParts) {
   const validate = openValidators(nullRules, expectedInputs);
   const replays = openReplayMeter(now);
 
@@ -91,7 +108,9 @@ export function openResolver({ intents, slowCalls, observers = [], now = Date.no
   async function read(claims: PatClaims, intentUid: string): Promise<ExecutionRecords> {
     const startedMs = performance.now();
     const wanted = [keys.policyInForce(), ...agentRecordKeys(claims.sub, holderOf(claims).principal)];
-    const { found, others, related } = await intents.findWith(intentUid, wanted, slowCalls.keyOf);
+    // reads nothing about an intent that is hidden, so that the time does not tell that it exists
+    const isRead = !hidesOthers || isPermitted(claims.scope, intentUid);
+    const { found, others, related } = await intents.findWith(isRead ? intentUid : '', wanted, slowCalls.keyOf);
     const [pointer, ...records] = others;
     return {
       intentUid,
@@ -113,9 +132,10 @@ export function openResolver({ intents, slowCalls, observers = [], now = Date.no
     const { account } = execution.holder;
     const { claims, policy, proof } = caller;
     const { intent_uid, parameters } = input;
+    const sight = hidesOthers ? sightOf(policy.compiled) : undefined;
     const findLive = async ({ found, records }: ExecutionRecords) => {
       requireNotStopped(records, claims);
-      return requireIntent(found, intent_uid, intents);
+      return requireIntent(found, intent_uid, intents, sight);
     };
     const first = known?.intentUid === intent_uid ? known : await read(claims, intent_uid);
     const { records, slowCallsItem } = first;

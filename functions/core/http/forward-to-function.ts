@@ -12,6 +12,8 @@ export interface ForwardTarget {
   method: 'GET' | 'POST';
   path: string;
   timeoutMs: number;
+  /** forwards the caller's PAT or token, on which the answer depends */
+  isWithToken?: boolean;
 }
 
 const forwardedHeaders = ['Retry-After', 'RateLimit', 'RateLimit-Policy', 'WWW-Authenticate'];
@@ -40,8 +42,9 @@ export function forwardToFunction(nameOrArn: string, target: ForwardTarget): Act
 }
 
 /** The event that API Gateway would send, reduced to what endpoints read. */
-function eventOf(request: ApiRequest, { method, path }: ForwardTarget): object {
+function eventOf(request: ApiRequest, { method, path, isWithToken = false }: ForwardTarget): object {
   const proof = request.header('dpop');
+  const tokens = isWithToken ? request.headerValues('authorization') : [];
   const headers = { 'Content-Type': 'application/json', ...(proof !== undefined && { DPoP: proof }), ...traceHeaders() };
   const { host, pathname } = new URL(request.baseUrl);
   const stage = pathname.slice(1);
@@ -50,7 +53,10 @@ function eventOf(request: ApiRequest, { method, path }: ForwardTarget): object {
     httpMethod: method,
     resource: path,
     path,
-    multiValueHeaders: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]])),
+    multiValueHeaders: {
+      ...Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]])),
+      ...(tokens.length > 0 && { Authorization: tokens }),
+    },
     multiValueQueryStringParameters: query && Object.fromEntries(Object.entries(query).map(([name, value]) => [name, [value]])),
     queryStringParameters: query,
     pathParameters: null,

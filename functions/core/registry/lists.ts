@@ -1,11 +1,15 @@
 import { type FullIntent, type IntentInput, type IntentOfList, toFullIntent } from '../../../schemas/intent.ts';
+import type { JudgedIntent } from '../policy/conditions.ts';
+import type { Sight } from '../policy/sight.ts';
 import { ApiError } from '../runtime/api-error.ts';
 import { batchesOf } from '../runtime/batches.ts';
 import { type Key, keys, partitions } from '../table/keys.ts';
 import { firstOf, getMany, pagesOf } from '../table/pages.ts';
 import type { Item, Table, Write } from '../table/table.ts';
 import type { LiveIntents } from './live-intents.ts';
+import { openLog } from './log.ts';
 import { type ServiceItem, type ServiceRecord, toServiceRecord } from './records.ts';
+import { noSuchService } from './refusals.ts';
 
 /**
  * A copy of an intent for lists, written and removed in the intent's transaction, so that a list reads neither the records nor the partitions that
@@ -42,15 +46,23 @@ export const pageOutOfRange = () =>
 /**
  * A page of a service's intents in uid order, and their total.
  * @param from - index of the first intent, or the uid before it
- * @throws ApiError INVALID_PARAMETER if the index is far from both ends
+ * @param sight - of a caller from whom intents are hidden
+ * @throws ApiError INVALID_PARAMETER if the index is far from both ends, NOT_FOUND if all of the service is hidden
  */
 export async function listIntents(
   table: Table,
-  service: Pick<ServiceRecord, 'service_id' | 'intents' | 'drafts'>,
+  service: Pick<ServiceRecord, 'service_id' | 'intents' | 'drafts'> & Partial<Pick<ServiceRecord, 'service_name'>>,
   from: number | string,
   count: number,
   isWithDrafts = false,
+  sight?: Sight,
 ): Promise<{ intents: IntentOfList[]; total: number }> {
+  if (sight) {
+    const seen = await listSeen(table, service, sight);
+    if (seen.length === 0) throw noSuchService();
+    const rest = typeof from === 'string' ? seen.filter(({ intent_uid }) => intent_uid > from) : seen.slice(from);
+    return { intents: rest.slice(0, count), total: seen.length };
+  }
   const lists = [listNameOf(service.service_id, false), ...(isWithDrafts ? [listNameOf(service.service_id, true)] : [])];
   const total = service.intents + (isWithDrafts ? service.drafts : 0);
   if (typeof from === 'string') return { intents: await take(table, lists, { after: from }, 0, count), total };
@@ -64,6 +76,14 @@ export async function listIntents(
     return { intents, total: Math.max(total, from + intents.length) };
   }
   return { intents: (await take(table, lists, { isBackward: true }, behind, expected)).reverse(), total };
+}
+
+/** The intents of a service that a caller sees, without drafts, in uid order. An entry without its method is older than this rule, and hidden if it matters. */
+async function listSeen(table: Table, { service_id, service_name }: Parameters<typeof listIntents>[1], sight: Sight): Promise<ListItem[]> {
+  const judged = ({ intent_uid, method, tags }: ListItem): JudgedIntent | undefined =>
+    method && { intentUid: intent_uid, method, tags: tags ?? [], service: { service_id, service_name } };
+  const entries = (await Array.fromAsync(pages(table, listNameOf(service_id, false)))).flat();
+  return entries.filter((entry) => sight.shows(entry.intent_uid, () => judged(entry)));
 }
 
 interface Walk {
@@ -171,13 +191,71 @@ export async function listServices(
   const names = await readNames(table, typeof from === 'string' ? from : undefined, matches ? maxSearched : wanted + 1);
   const listed = matches ? names.filter(({ sk }) => matches(sk)) : names;
   const page = listed.slice(skipped, wanted);
-  const items = await table.getAll<ServiceItem>(page.map(({ service_id }) => keys.service(service_id)));
-  const services = items
-    .filter((item) => item !== undefined)
-    .map(toServiceRecord)
-    .filter(({ service_name }) => page.some(({ sk }) => sk === keys.serviceName(service_name).sk));
+  const services = await readNamed(table, page);
   const next = listed.length > wanted ? page.at(-1)?.sk : matches && names.length === maxSearched ? names.at(-1)?.sk : undefined;
   return { services, ...(next !== undefined && { next }) };
+}
+
+/** The services of which a caller sees something, counted for it. The counts for one policy are kept until the registry changes. */
+export function openSeenServices(table: Table) {
+  const kept = new WeakMap<object, { seq: number; counts: Map<string, number> }>();
+
+  async function countsFor({ judgedBy }: Sight): Promise<Map<string, number>> {
+    if (!judgedBy) return new Map();
+    const { seq } = await openLog(table).head();
+    const known = kept.get(judgedBy);
+    if (known && known.seq === seq) return known.counts;
+    const counts = new Map<string, number>();
+    kept.set(judgedBy, { seq, counts });
+    return counts;
+  }
+
+  /**
+   * Like {@link listServices}.
+   * @param sightOf - the caller's sight of a service; undefined if it sees all of it
+   */
+  return async (
+    from: number | string,
+    count: number,
+    sight: Sight,
+    isOwn: (service: ServiceRecord) => boolean,
+    matches: (name: string) => boolean = () => true,
+  ): Promise<ServicePage> => {
+    const skipped = typeof from === 'number' ? from : 0;
+    if (skipped > maxSkipped) throw pageOutOfRange();
+    const counts = await countsFor(sight);
+    const see = async (service: ServiceRecord): Promise<ServiceRecord[]> => {
+      if (isOwn(service)) return [service];
+      const intents = counts.get(service.service_id) ?? (await listSeen(table, service, sight)).length;
+      counts.set(service.service_id, intents);
+      return intents > 0 ? [{ ...service, intents }] : [];
+    };
+    const seen: ServiceRecord[] = [];
+    const after = typeof from === 'string' ? (['>', from] as const) : undefined;
+    for await (const names of pagesOf<NameItem>(table, partitions.serviceName.prefix, { range: after, limit: servicesAtOnce })) {
+      const named = await readNamed(
+        table,
+        names.filter(({ sk }) => matches(sk)),
+      );
+      seen.push(...(await Promise.all(named.map(see))).flat());
+      if (seen.length > skipped + count) break;
+    }
+    const services = seen.slice(skipped, skipped + count);
+    const last = services.at(-1);
+    return { services, ...(seen.length > skipped + count && last && { next: keys.serviceName(last.service_name).sk }) };
+  };
+}
+
+/** Number of services whose lists are read at the same time. */
+const servicesAtOnce = 50;
+
+/** The services with these names, without those that have been renamed or deleted since the names were read. */
+async function readNamed(table: Table, names: readonly NameItem[]): Promise<ServiceRecord[]> {
+  const items = await table.getAll<ServiceItem>(names.map(({ service_id }) => keys.service(service_id)));
+  return items
+    .filter((item) => item !== undefined)
+    .map(toServiceRecord)
+    .filter(({ service_name }) => names.some(({ sk }) => sk === keys.serviceName(service_name).sk));
 }
 
 export async function findServices(table: Table, serviceIds: readonly string[]): Promise<ServiceRecord[]> {

@@ -1,6 +1,8 @@
 import QuickLRU from 'quick-lru';
 import { digestIntent, isIntentDigest } from '../../../schemas/intent-digest.ts';
 import { compareVersions, isIntentUid, splitIntentUid } from '../../../schemas/intent-uid.ts';
+import { judgedIntent } from '../policy/conditions.ts';
+import type { Sight } from '../policy/sight.ts';
 import { ApiError, invalidParameter } from '../runtime/api-error.ts';
 import { type Key, keys } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
@@ -12,6 +14,8 @@ export interface LiveIntent {
   intent: IntentRecord;
   service: ServiceRecord;
 }
+
+const noService = keys.service('');
 
 /** The refusal if `If-Match` contains neither the intent's digest, with or without quotation marks, nor one of its entity tags. */
 export function findMismatch(
@@ -27,8 +31,11 @@ export function findMismatch(
   return intentChanged(field.replace(/^"|"$/g, ''), digest);
 }
 
-/** Reads live intents, including drafts except where noted. */
-export function openLiveIntents(table: Pick<Table, 'get' | 'getAll' | 'query'>) {
+/**
+ * Reads live intents, including drafts except where noted.
+ * @param isEven - whether an unknown intent takes the reads of a known one, so that their time does not tell them apart
+ */
+export function openLiveIntents(table: Pick<Table, 'get' | 'getAll' | 'query'>, isEven = false) {
   /** The keys last read with each intent: guesses, which are verified, so that one read can fetch all records. */
   const lastRead = new QuickLRU<string, readonly Key[]>({ maxSize: 10_000 });
 
@@ -45,7 +52,13 @@ export function openLiveIntents(table: Pick<Table, 'get' | 'getAll' | 'query'>) 
     const guessed = lastRead.get(uid) ?? [];
     const [item, ...rest] = await table.getAll([keys.intent(uid), ...others, ...guessed]);
     const read = { found: undefined, others: rest.slice(0, others.length) };
-    if (!item) return read;
+    if (!item) {
+      if (isEven && guessed.length === 0) {
+        await table.getAll([noService]);
+        lastRead.set(uid, [noService]);
+      }
+      return read;
+    }
     const intent = toIntentRecord(item as IntentItem);
     const needed = [keys.service(intent.service_id), ...(relatedKeyOf ? [relatedKeyOf(intent)] : [])];
     const isRight = needed.every(({ pk, sk }, at) => pk === guessed[at]?.pk && sk === guessed[at].sk);
@@ -61,14 +74,18 @@ export function openLiveIntents(table: Pick<Table, 'get' | 'getAll' | 'query'>) 
     find,
     findWith,
 
-    /** Live versions of the uid's namespace and slug, oldest first, without drafts. */
-    async versions(uid: string): Promise<IntentRecord[]> {
-      const { items } = await table.query<IntentItem>(keys.intent(uid).pk);
+    /** Live versions of the uid's namespace and slug that the caller sees, oldest first, without drafts. */
+    async versions(uid: string, sight?: Sight): Promise<IntentRecord[]> {
+      const { items: all } = await table.query<IntentItem>(keys.intent(uid).pk);
+      const items = all.filter(({ intent_uid }) => !sight || sight.covers(intent_uid));
       if (items.length === 0) return [];
       const services = await table.getAll(items.map(({ service_id }) => keys.service(service_id)));
       return items
-        .filter((_, index) => services[index] !== undefined)
-        .map(toIntentRecord)
+        .map((item, at) => ({ intent: toIntentRecord(item), service: services[at] as ServiceItem | undefined }))
+        .filter(
+          (found): found is LiveIntent & { service: ServiceItem } => found.service !== undefined && isSeen(found as LiveIntent, sight),
+        )
+        .map(({ intent }) => intent)
         .filter(isPublic)
         .sort((a, b) => compareVersions(splitIntentUid(a.intent_uid).version, splitIntentUid(b.intent_uid).version));
     },
@@ -84,22 +101,28 @@ export function openLiveIntents(table: Pick<Table, 'get' | 'getAll' | 'query'>) 
   };
 }
 
+/** @param sight - default: sees everything */
+export const isSeen = ({ intent, service }: LiveIntent, sight: Sight | undefined): boolean =>
+  !sight || sight.shows(intent.intent_uid, () => judgedIntent(intent, service));
+
 const isPublic = ({ draft }: Pick<IntentRecord, 'draft'>): boolean => !draft;
 
 export type LiveIntents = ReturnType<typeof openLiveIntents>;
 
 /**
- * Requires an intent that may be executed. A draft counts as missing.
+ * Requires an intent that may be executed. A draft counts as missing, and so does what the caller does not see.
  * @throws ApiError NOT_FOUND, VERSION_CONFLICT if only other versions exist, INTENT_DEPRECATED (specification section 9)
  */
 export async function requireIntent(
-  found: LiveIntent | undefined,
+  live: LiveIntent | undefined,
   intentUid: string,
   intents: Pick<LiveIntents, 'versions'>,
+  sight?: Sight,
 ): Promise<LiveIntent> {
+  const found = live && isSeen(live, sight) ? live : undefined;
   const isDraft = found?.intent.draft === true;
   if (found && !isDraft && !found.intent.deprecated) return found;
-  const usable = (await intents.versions(intentUid)).filter(({ deprecated }) => !deprecated);
+  const usable = (await intents.versions(intentUid, sight)).filter(({ deprecated }) => !deprecated);
   if (found && !isDraft) throw deprecated(intentUid, usable);
   if (usable.length === 0) throw noSuchIntent();
   throw new ApiError('VERSION_CONFLICT', 'This version of the intent does not exist. Execute one of details.supported_versions.', {

@@ -28,6 +28,8 @@ export const variables = {
   billing: 'BILLING',
   /** `file`: the policy changes by deployment only */
   policySource: 'POLICY_SOURCE',
+  /** `permitted`: callers see only intents that they may execute */
+  catalogue: 'CATALOGUE',
   /** name of the function that issues PATs, or ARN of its alias, for the function that may not sign PATs itself */
   issueFunction: 'ISSUE_FUNCTION',
   /** name of the search function, for functions that suggest intents */
@@ -98,6 +100,9 @@ export const readerOf =
 
 /** Reads the variables of one function. @throws TypeError naming every variable that is missing */
 export const readEnvironment = readerOf(variables);
+
+/** Whether callers see only intents that they may execute. */
+export const isCatalogueHidden = (): boolean => readEnvironment([], ['catalogue']).catalogue === 'permitted';
 
 /** The parts of a comma-separated variable. */
 export const splitList = (text = ''): string[] =>

@@ -7,10 +7,10 @@ import type { ApiRequest } from '../http/request.ts';
 import type { Action } from '../http/serve.ts';
 import type { JsonObject } from '../json/json.ts';
 import type { FindPolicy } from '../policy/policy.ts';
-import { isPermitted, isProhibited } from '../policy/scope.ts';
+import { sightOf } from '../policy/sight.ts';
 import { ApiError } from '../runtime/api-error.ts';
 import { editDistance } from '../runtime/edit-distance.ts';
-import { readEnvironment } from '../runtime/environment.ts';
+import { isCatalogueHidden, readEnvironment } from '../runtime/environment.ts';
 import { questionWords } from './query.ts';
 import { wordsOf } from './text.ts';
 
@@ -27,11 +27,12 @@ const found = z.object({ intents: z.array(z.object({ intent_uid: z.string(), int
 export interface NearestDeps {
   /** the action of `GET /api/intents/search`, whose results are suggested */
   search: Action;
-  findPolicy: FindPolicy;
+  /** absent if the results are only intents that the caller sees */
+  findPolicy: FindPolicy | undefined;
 }
 
 /**
- * Adds suggestions to NOT_FOUND: `details.nearest`, up to three uids that the policy permits, nearest first. This takes one search; if it
+ * Adds suggestions to NOT_FOUND: `details.nearest`, up to three uids that the policy permits, and the caller sees, nearest first. This takes one search; if it
  * fails or times out, the refusal is unchanged.
  */
 export const withNearest =
@@ -49,10 +50,11 @@ export const withNearest =
 /** {@link withNearest} for functions without an index, which call the search function. */
 export function withNearestFromEnvironment(action: Action, findPolicy: FindPolicy): Action {
   const { searchFunction } = readEnvironment([], ['searchFunction']);
+  const isHidden = isCatalogueHidden();
   if (searchFunction === undefined) return action;
   return withNearest(action, {
-    search: forwardToFunction(searchFunction, { method: 'GET', path: '/api/intents/search', timeoutMs }),
-    findPolicy,
+    search: forwardToFunction(searchFunction, { method: 'GET', path: '/api/intents/search', timeoutMs, isWithToken: isHidden }),
+    findPolicy: isHidden ? undefined : findPolicy,
   });
 }
 
@@ -62,10 +64,10 @@ async function findNearest(request: ApiRequest, { search, findPolicy }: NearestD
   // not filtered by namespace, which may be the misspelt part
   const query = { query: `${namespace} ${slug}`, view: 'brief', page_size: '100' };
   const { intents } = found.parse((await search(innerRequest(request, { query }))).body);
-  const { compiled } = await findPolicy(request.baseUrl);
+  const policy = await findPolicy?.(request.baseUrl);
   const words = questionWords(slug);
   return intents
-    .filter(({ intent_uid }) => isPermitted(compiled.scope, intent_uid) && !isProhibited(compiled, intent_uid))
+    .filter(({ intent_uid }) => !policy || sightOf(policy.compiled).covers(intent_uid))
     .map(({ intent_uid, intent_name }) => {
       const share = changedShare(asked, intent_uid);
       const own = wordsOf(`${splitIntentUid(intent_uid).slug} ${intent_name}`);

@@ -1,5 +1,7 @@
 import type { IntentDetails, IntentEndpoint, Match } from '../../../schemas/intent.ts';
 import type { SearchQuery } from '../../../schemas/search.ts';
+import { judgedIntent } from '../policy/conditions.ts';
+import type { Sight } from '../policy/sight.ts';
 import type { IntentRecord } from '../registry/records.ts';
 
 export interface Hit {
@@ -16,7 +18,7 @@ export interface SearchResult {
 }
 
 export interface SearchOptions {
-  /** Whether the policy permits nobody to execute an intent. Such intents come last among the best hits; with `permitted`, they are left out. */
+  /** Whether the policy does not permit an intent to the caller. Such intents come last among the best hits; with `permitted`, they are left out. */
   isForbidden?: (uid: string, read: () => { record: IntentRecord; service_name: string }) => boolean;
   /** stands for the rules behind `isForbidden`: while neither it nor the registry changes, no intent is judged twice */
   judgedBy?: object;
@@ -26,3 +28,12 @@ export interface SearchOptions {
 export interface SearchEngine {
   search(query: SearchQuery, options?: SearchOptions): Promise<SearchResult>;
 }
+
+export const searchWith = ({ judgedBy, shows }: Sight): SearchOptions => ({
+  ...(judgedBy && { judgedBy }),
+  isForbidden: (uid, read) =>
+    !shows(uid, () => {
+      const { record, service_name } = read();
+      return judgedIntent(record, { service_id: record.service_id, service_name });
+    }),
+});

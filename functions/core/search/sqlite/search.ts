@@ -72,16 +72,24 @@ export function prepareSearch(database: DatabaseSync, inMemory: InMemory) {
   const readAll = database.prepare(sql.all);
 
   /** A filter for the entries that are not left out. */
-  function keepOthers(isLeftOut: NonNullable<RankingOptions['isForbidden']>): Filter {
+  function keepOthers(isLeftOut: NonNullable<RankingOptions['isForbidden']>): Filter[] {
     const kept: number[] = [];
-    for (const { id, uid } of readAll.iterate()) if (!isLeftOut(Number(id), String(uid))) kept.push(Number(id));
-    return { ids: 'SELECT value FROM json_each(?)', value: JSON.stringify(kept) };
+    let leftOut = 0;
+    for (const { id, uid } of readAll.iterate()) {
+      if (isLeftOut(Number(id), String(uid))) leftOut++;
+      else kept.push(Number(id));
+    }
+    return leftOut === 0 ? [] : [{ ids: 'SELECT value FROM json_each(?)', value: JSON.stringify(kept) }];
   }
 
-  const verdicts = new Map<object, Map<number, boolean>>();
+  interface Verdicts extends Map<number, boolean> {
+    filters?: Filter[];
+  }
 
-  /** The verdicts that were reached since the last change of the index, by entry. */
-  function verdictsOf(judge: object): Map<number, boolean> {
+  const verdicts = new Map<object, Verdicts>();
+
+  /** The verdicts that were reached since the last change of the index, by entry, and the filter by them. */
+  function verdictsOf(judge: object): Verdicts {
     const known = verdicts.get(judge) ?? new Map();
     if (verdicts.size >= maxJudges && !verdicts.has(judge)) verdicts.clear();
     verdicts.set(judge, known);
@@ -99,7 +107,11 @@ export function prepareSearch(database: DatabaseSync, inMemory: InMemory) {
         known?.set(id, verdict);
         return verdict;
       });
-    if (query.permitted && isLeftOut) filters?.push(keepOthers(isLeftOut));
+    if (query.permitted && isLeftOut) {
+      const others = known?.filters ?? keepOthers(isLeftOut);
+      if (known) known.filters = others;
+      filters?.push(...others);
+    }
     if (!filters || (query.query !== undefined && words.length === 0)) return { hits: [], total: 0 };
     const { entries, total } =
       query.query === undefined
