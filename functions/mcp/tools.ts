@@ -69,11 +69,23 @@ const uidArgument = z.string().describe('the intent_uid, as search_intents gives
 
 const { query, service_name, namespace, tags } = searchQuery.shape;
 
+const patArgument = z
+  .string()
+  .regex(/^\s*([Bb]earer\s+)?[A-Za-z0-9._-]+\s*$/, 'must be the PAT that accept_policy returned, and nothing else')
+  .transform((given) => given.trim().replace(/^bearer\s+/i, ''))
+  .optional()
+  .describe('the PAT that accept_policy returned; leave it out if the connection has a PAT of its own');
+
 const searchArguments = z.strictObject({
   query,
   service_name,
   namespace,
   tags,
+  permitted: z
+    .boolean()
+    .optional()
+    .describe('true: omits intents that the policy does not permit to the holder of the PAT or, without one, to anybody'),
+  pat: patArgument,
   page: z.int().min(1).optional().describe('page number, starting at 1'),
   page_size: z.int().min(1).max(20).default(5).describe('intents per page; default: 5'),
 });
@@ -108,12 +120,7 @@ const executeArguments = executionRequest.extend({
   digest: intentDigest
     .optional()
     .describe('the digest that get_intent returned: with it, the intent is executed only if it has not changed since'),
-  pat: z
-    .string()
-    .regex(/^\s*([Bb]earer\s+)?[A-Za-z0-9._-]+\s*$/, 'must be the PAT that accept_policy returned, and nothing else')
-    .transform((given) => given.trim().replace(/^bearer\s+/i, ''))
-    .optional()
-    .describe('the PAT that accept_policy returned; leave it out if the connection has a PAT of its own'),
+  pat: patArgument,
 });
 
 /** The most cautious hints: what an intent does is up to its service. */
@@ -136,10 +143,11 @@ export function openTools(endpoints: Endpoints, { findPolicy, isFreshRequired, i
         'Finds intents: operations of web services that can be executed here. Describe in plain words what you want done. The best matches come first, as summaries; get_intent returns the details. Needs no PAT.',
       annotations: readOnlyHints,
       input: searchArguments,
-      run: async (args, request) => {
-        const given = Object.entries(args).filter(([, value]) => value !== undefined);
+      run: async ({ pat, ...args }, request) => {
+        const given = Object.entries(args).filter(([, value]) => value !== undefined && value !== false);
         const inner = innerRequest(request, {
           query: { ...Object.fromEntries(given.map(([name, value]) => [name, String(value)])), view: 'brief' },
+          headers: readCredential(request, pat),
         });
         return { data: fitHits(briefPage.parse(await callEndpoint(endpoints.searchIntents, inner))) };
       },
@@ -149,9 +157,13 @@ export function openTools(endpoints: Endpoints, { findPolicy, isFreshRequired, i
       title: 'Read an operation',
       description: 'Describes one intent in full: every input parameter with its constraints, and its output. Needs no PAT.',
       annotations: readOnlyHints,
-      input: z.strictObject({ intent_uid: uidArgument }),
-      run: async ({ intent_uid }, request) => {
-        const inner = innerRequest(request, { pathParameters: { intent_uid }, query: { view: 'full' } });
+      input: z.strictObject({ intent_uid: uidArgument, pat: patArgument }),
+      run: async ({ intent_uid, pat }, request) => {
+        const inner = innerRequest(request, {
+          pathParameters: { intent_uid },
+          query: { view: 'full' },
+          headers: readCredential(request, pat),
+        });
         return { data: await callEndpoint(endpoints.getIntent, inner) };
       },
     }),
@@ -180,12 +192,10 @@ export function openTools(endpoints: Endpoints, { findPolicy, isFreshRequired, i
       run: async ({ intent_uid, parameters, fields, max_bytes, idempotency_key, respond_async = false, digest, pat }, request, client) => {
         const hasOwnPat = request.headerValues('authorization').length > 0;
         const ofConnection = (reason: string) => ({ reason, ...(isSignInOffered && { sign_in: request.baseUrl + signInPath }) });
-        // a prompt injection must not make the call of one agent or person under the PAT of another
-        if (hasOwnPat && pat !== undefined) throw twoPats();
+        const credential = readCredential(request, pat);
         if (!hasOwnPat && pat === undefined) throw patMissing.withDetails(ofConnection('pat_missing'));
         if (isLegacyTask(client) && pat !== undefined) throw patOfTask();
         const isAsync = respond_async || isLegacyTask(client);
-        const credential = pat !== undefined && { authorization: `Bearer ${pat}` };
         const inner = innerRequest(request, {
           body: { intent_uid, parameters: parameters as JsonObject, max_bytes, ...(fields && { fields }) },
           headers: {
@@ -212,6 +222,16 @@ export function openTools(endpoints: Endpoints, { findPolicy, isFreshRequired, i
       },
     }),
   ];
+}
+
+/**
+ * The PAT of a call, if it is an argument: a prompt injection must not make the call of one agent or person under the PAT of another.
+ * @throws ApiError INVALID_PARAMETER if the connection has a PAT, too
+ */
+function readCredential(request: ApiRequest, pat: string | undefined): { authorization?: string } {
+  if (pat === undefined) return {};
+  if (request.headerValues('authorization').length > 0) throw twoPats();
+  return { authorization: `Bearer ${pat}` };
 }
 
 export const patMissing = unauthorized('Executing an intent needs a PAT, and this call has none.');

@@ -13,7 +13,7 @@ export const discovery = {
     alias: '/{protocol}/intents/search',
     summary: 'Search for intents',
     description:
-      'Finds intents that match all given filters. With `query`, the best matches come first; without it, results are ordered by `intent_uid`. A change is visible to the very next search. Deprecated intents are found only by `uid`.',
+      'Finds intents that match all given filters. With `query`, the best matches come first; without it, results are ordered by `intent_uid`. A change is visible to the very next search. Deprecated intents are found only by `uid`. With the setting `catalogue: permitted`, this and all other endpoints show only what the policy permits to the caller.',
     credential: 'none',
     query: searchQuery,
     answer: z.union([intentPage, briefPage, cataloguePage]),

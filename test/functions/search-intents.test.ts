@@ -132,6 +132,8 @@ describe('views', () => {
     expect(await found(template)).toEqual(['forbidden.example:a:v1', 'allowed.example:b:v1']);
     expect(await found(strict)).toEqual(['allowed.example:b:v1', 'forbidden.example:a:v1']);
     expect(await found(strict, { permitted: 'true' })).toEqual(['allowed.example:b:v1']);
+    const { headers } = await ask({ permitted: 'true' });
+    expect(headers).toMatchObject({ Vary: 'Authorization', 'Cache-Control': 'private, no-cache' });
     expect(await found(strict, { permitted: 'true', query: '', namespace: 'forbidden.example' })).toEqual([]);
     expect(await found(template, { permitted: 'true', query: '', namespace: 'forbidden.example' })).toEqual(['forbidden.example:a:v1']);
   });

@@ -80,7 +80,7 @@ describe.each(rows)('the bundle of $name', ({ name, needs }) => {
       parser: text.includes('must be execute or exceedRateLimit'),
     }).toEqual({
       table: needs.table !== undefined,
-      kms: needs.kms !== undefined || needs.callKey === true || needs.receipts !== undefined,
+      kms: needs.kms !== undefined || needs.catalogue !== undefined || needs.callKey === true || needs.receipts !== undefined,
       snapshots: needs.snapshots !== undefined || ['log', 'read'].includes(needs.receipts ?? ''),
       credentials: needs.credentials !== undefined,
       policy: needs.policy === true,

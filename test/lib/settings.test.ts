@@ -53,6 +53,7 @@ describe('parseSettings', () => {
     [{ executionMemoryMb: 10_241 }, 'executionMemoryMb: must be a whole number from 256 to 10240'],
     [{ executionMemoryMb: '512 MB' }, 'executionMemoryMb: must be a whole number from 256 to 10240'],
     [{ waf: 'yes' }, 'waf: must be true or false'],
+    [{ catalogue: 'private' }, 'catalogue: must be public or permitted'],
     [{ policyFile: '' }, 'policyFile: must have at least 1 characters'],
     [{ tags: { 'aws:x': 'y' } }, 'tags.aws:x: must have other member names'],
     [{ signingKeys: '' }, 'signingKeys.0: must be lower-case letters, digits and hyphens'],

@@ -117,6 +117,11 @@ test.each<[object | null, object]>([
   [{ query: 'time', namespace: '', service_name: '', tags: '' }, { query: 'time' }],
   [{ query: '', namespace: '' }, {}],
   [
+    { query: 'time', permitted: true },
+    { query: 'time', permitted: 'true' },
+  ],
+  [{ query: 'time', permitted: false }, { query: 'time' }],
+  [
     { query: '42', page: '2', page_size: ' 3 ' },
     { query: '42', page: '2', page_size: '3' },
   ],
@@ -128,6 +133,24 @@ test.each<[object | null, object]>([
   };
   await callTool(open({ endpoints: { ...endpoints, searchIntents } }), 'search_intents', given);
   expect(queries).toEqual([{ page_size: '5', view: 'brief', ...searched }]);
+});
+
+test('search_intents and get_intent pass the argument pat on, and refuse it beside the PAT of the connection', async () => {
+  const seen: (string | undefined)[] = [];
+  const read: Action = async (request) => {
+    seen.push(request.header('authorization'));
+    return { status: 200, body: { intents: [], pagination: paginate(0, 1, 5) } };
+  };
+  const mcp = open({ endpoints: { ...endpoints, searchIntents: read, getIntent: read } });
+  for (const [tool, args] of [
+    ['search_intents', {}],
+    ['get_intent', { intent_uid: 'a.example:none:v1' }],
+  ] as const) {
+    await callTool(mcp, tool, { ...args, pat: issued });
+    const { body } = await callTool(mcp, tool, { ...args, pat: issued }, { Authorization: `Bearer ${issued}` });
+    expect(body.result.structuredContent.error).toMatchObject({ code: 'INVALID_PARAMETER', details: { issues: [{ path: '/pat' }] } });
+  }
+  expect(seen).toEqual([`Bearer ${issued}`, `Bearer ${issued}`]);
 });
 
 test.each([null, ''])('%j omits an optional argument, and is refused for a required one', async (empty) => {

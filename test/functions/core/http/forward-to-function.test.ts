@@ -58,6 +58,11 @@ test('a POST is forwarded with its body and proof, and without its PAT', async (
   expect((await invoke(ask('write'), 'POST /mcp', asked)).body).toEqual({ body: { a: [1] }, proof: 'a.b.c' });
 });
 
+test('a PAT is forwarded if the answer depends on it', async () => {
+  const target = { method: 'POST', path: '/asked', timeoutMs: 5_000, isWithToken: true } as const;
+  expect((await invoke(forwardToFunction('write', target), 'POST /mcp', asked)).body).toMatchObject({ pat: 'Bearer secret' });
+});
+
 test('an alias is invoked by its ARN', async () => {
   const arn = 'arn:aws:lambda:eu-west-1:123456789012:function:Gate-issuepat-1:live';
   expect((await invoke(ask(arn), 'POST /mcp', asked)).body).toEqual({ asked: 'alias' });
