@@ -7,6 +7,7 @@ import { approvals } from './approvals/declaration.ts';
 import type { Declaration, Merged } from './declaration.ts';
 import { documents } from './documents/declaration.ts';
 import { mcp } from './mcp/declaration.ts';
+import { mcpUpstreams } from './mcp-upstreams/declaration.ts';
 import { opensearch } from './opensearch/declaration.ts';
 import { receipts } from './receipts/declaration.ts';
 import { signIn } from './sign-in/declaration.ts';
@@ -17,6 +18,7 @@ import { webBotAuth } from './web-bot-auth/declaration.ts';
 /** A tuple, from whose members the types of settings derive. */
 const declared = [
   mcp,
+  mcpUpstreams,
   documents,
   approvals,
   trial,

@@ -141,7 +141,11 @@ export function keepSkipped(changes: ServiceChanges, { skipped, service }: Pick<
   const base = new URL(service.service_url).pathname.replace(/\/$/, '');
   const isSkipped = (uid: string): boolean => {
     const record = registered.get(uid)?.record;
-    return skipped.some(({ operation }) => operation === uid || (record !== undefined && isCalledBy(operation, record, base)));
+    const tool = record?.endpoint.mcp?.tool;
+    return skipped.some(
+      ({ operation }) =>
+        operation === uid || operation === tool || (record !== undefined && tool === undefined && isCalledBy(operation, record, base)),
+    );
   };
   return { ...changes, unwanted: changes.unwanted.filter((uid) => !isSkipped(uid)) };
 }

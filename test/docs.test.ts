@@ -456,6 +456,7 @@ const checks: Record<string, ((table: Table) => void) | string> = {
       expect(amounts).toEqual(seconds.map((upstream) => dollarsPerMillion(memoryMb, executionMs, upstream).toFixed(2)));
     }
   },
+  'MCP server | what the gate makes of it': 'test/functions/mcp-upstreams/relay.test.ts',
   'work | processor | memory at most': ({ rows }) => {
     expect(rows[0]?.[1]).toBe(`${executionMs} ms`);
     const { executionMemoryMb } = parseSettings({});

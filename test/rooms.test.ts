@@ -48,6 +48,7 @@ const sockets = [
   'functions/features.ts',
   'lib/features.ts',
   'lib/feature-stacks.ts',
+  'registry/features.ts',
   'bin/cli/features.ts',
   'console/app/features.ts',
   'console/app/admin/features.ts',

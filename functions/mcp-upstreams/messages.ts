@@ -18,6 +18,8 @@ export interface Session {
   revision: string;
   /** of servers that keep sessions */
   id?: string;
+  /** what the server says about itself */
+  server?: JsonObject;
 }
 
 export const isModern = ({ revision }: Session): boolean => revision === modernRevision;

@@ -1,5 +1,5 @@
 import QuickLRU from 'quick-lru';
-import { isObject, type JsonObject } from '../core/json/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../core/json/json.ts';
 import type { UpstreamCall } from '../core/relay/build-request.ts';
 import type { Relay, UpstreamAnswer } from '../core/relay/call.ts';
 import { CallFailed } from '../core/relay/call-failure.ts';
@@ -60,31 +60,34 @@ export function openSessions(relay: Pick<Relay, 'connect'>) {
   async function open(call: UpstreamCall): Promise<Session> {
     const endMs = performance.now() + call.deadlineMs;
     const left = () => ({ ...call, deadlineMs: endMs - performance.now() });
-    if (await isModernServer(call)) return { revision: modernRevision };
+    const discovered = await discover(call);
+    if (discovered) return { revision: modernRevision, server: discovered };
     const handshake = { protocolVersion: legacyRevision, capabilities: {}, clientInfo };
     const { answer, response } = await ask(relay, left(), undefined, 'initialize', handshake).catch(refuseUnclear);
-    const { protocolVersion } = isObject(response?.result) ? response.result : {};
-    const id = answer.headers['mcp-session-id'];
+    const { protocolVersion, serverInfo, instructions } = isObject(response?.result) ? response.result : {};
+    const { 'mcp-session-id': id } = answer.headers;
     if (typeof protocolVersion !== 'string' || !/^[\w.-]{1,32}$/.test(protocolVersion)) throw describeRefusal(answer);
     if (id !== undefined && !/^[\x21-\x7e]{1,2048}$/.test(String(id))) throw describeRefusal(answer);
-    const session: Session = { revision: protocolVersion, ...(id !== undefined && { id: String(id) }) };
+    const session = {
+      revision: protocolVersion,
+      ...(id !== undefined && { id: String(id) }),
+      server: describeServer(serverInfo, instructions),
+    };
     // a server that cannot be told will say so when the tool is called
     await send(relay, toCall(left(), session, { method: 'notifications/initialized' })).catch(() => {});
     return session;
   }
 
-  async function isModernServer(call: UpstreamCall): Promise<boolean> {
-    const { response } = await ask(
-      relay,
-      { ...call, deadlineMs: Math.min(discoveryMs, call.deadlineMs / 2) },
-      { revision: modernRevision },
-      'server/discover',
-    ).catch((error: unknown) => {
+  /** What a server of the modern revision says about itself; undefined if it does not speak that revision. */
+  async function discover(call: UpstreamCall): Promise<JsonObject | undefined> {
+    const asked = { ...call, deadlineMs: Math.min(discoveryMs, call.deadlineMs / 2) };
+    const { response } = await ask(relay, asked, { revision: modernRevision }, 'server/discover').catch((error: unknown) => {
       if (error instanceof CallFailed && error.outcome === 'unknown') return { response: undefined };
       throw error;
     });
-    const { supportedVersions } = isObject(response?.result) ? response.result : {};
-    return Array.isArray(supportedVersions) && supportedVersions.includes(modernRevision);
+    const { supportedVersions, instructions, _meta } = isObject(response?.result) ? response.result : {};
+    if (!Array.isArray(supportedVersions) || !supportedVersions.includes(modernRevision)) return undefined;
+    return describeServer(isObject(_meta) ? _meta['io.modelcontextprotocol/serverInfo'] : undefined, instructions);
   }
 
   return {
@@ -108,12 +111,17 @@ export function openSessions(relay: Pick<Relay, 'connect'>) {
 
 export type Sessions = ReturnType<typeof openSessions>;
 
+const describeServer = (info: JsonValue = {}, instructions: JsonValue = null): JsonObject => ({
+  ...(isObject(info) && info),
+  ...(typeof instructions === 'string' && { instructions }),
+});
+
 function refuseUnclear(error: unknown): never {
   throw error instanceof CallFailed && error.outcome === 'unknown' ? new CallFailed('unreachable', error) : error;
 }
 
-/** Why no session was opened. */
-function describeRefusal({ status, headers }: UpstreamAnswer): CallFailed {
+/** Why a server could not be spoken to, which has called no tool. */
+export function describeRefusal({ status, headers }: UpstreamAnswer): CallFailed {
   const isTemporary = status === 429 || status >= 500;
   const failure = new CallFailed(isTemporary ? 'unreachable' : 'no_session', undefined, retryAfterSeconds(status, headers));
   failure.details.upstream_status = status;

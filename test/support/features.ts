@@ -2,9 +2,10 @@
 import { agents } from './agents/feature.ts';
 import { approvals } from './approvals/feature.ts';
 import type { TestedFeature } from './feature.ts';
+import { mcpUpstreams } from './mcp-upstreams/feature.ts';
 import { opensearch } from './opensearch/feature.ts';
 import { signIn } from './sign-in/feature.ts';
 import { trial } from './trial/feature.ts';
 import { usage } from './usage/feature.ts';
 
-export const features: readonly TestedFeature[] = [agents, approvals, opensearch, signIn, trial, usage];
+export const features: readonly TestedFeature[] = [agents, approvals, mcpUpstreams, opensearch, signIn, trial, usage];

@@ -4,7 +4,8 @@ import { originOf } from '../../../functions/core/relay/url-template.ts';
 import { type Applied, applyChanges } from '../../../registry/apply.ts';
 import type { ServiceChanges } from '../../../registry/compare.ts';
 import { compareDocument } from '../../../registry/compare-document.ts';
-import { usageFailure } from '../../../registry/failure.ts';
+import { CliFailure, usageFailure } from '../../../registry/failure.ts';
+import { documentKinds } from '../../../registry/features.ts';
 import { openReader } from '../../../registry/import/document.ts';
 import type { Loaded } from '../../../registry/import/join-files.ts';
 import { loadAddress, loadFile } from '../../../registry/import/load-document.ts';
@@ -14,6 +15,7 @@ import { planImport } from '../../../registry/import/plan-import.ts';
 import { readText } from '../../../registry/input.ts';
 import { requireService } from '../../../registry/read.ts';
 import type { IntentInput } from '../../../schemas/intent.ts';
+import type { Service } from '../../../schemas/service.ts';
 import { isStackAt, readDescription } from '../../local/stack-file.ts';
 import { type CliContext, isLoopback, readHeaders } from '../context.ts';
 
@@ -78,7 +80,8 @@ async function planDocument(context: CliContext, source: string, options: Import
   const rules = chooseRules(api.baseUrl, baseUrl, options.allowLoopback);
   const into = service === undefined ? undefined : (await requireService(api, service)).record;
   const documentUrl = /^https?:\/\//i.test(source) ? source : undefined;
-  const loaded = await readSource(source, documentUrl, rules, options.with, options.large);
+  const read = () => readSource(source, documentUrl, rules, options.with, options.large);
+  const loaded = documentUrl === undefined ? await read() : await read().catch((failure) => loadOther(context, documentUrl, into, failure));
   if (into !== undefined && options.header !== undefined)
     throw usageFailure(
       '--header cannot be combined with --service, which does not change the record of the service. Use "services update --header" instead.',
@@ -134,6 +137,19 @@ async function readSource(source: string, url: string | undefined, rules: Egress
   if (url !== undefined) return loadAddress(url, rules, parts, isLarge);
   if (source !== '-') return loadFile(source, parts, isLarge);
   return { document: openReader(isLarge)(await readText(source)), notes: [], files: [], left: [] };
+}
+
+/** Loads what an address has instead of a document. @throws CliFailure why neither can be read */
+async function loadOther({ api }: CliContext, address: string, into: Service | undefined, failure: Error): Promise<Loaded> {
+  const failures = [failure.message];
+  for (const { load, name } of documentKinds) {
+    try {
+      return { document: await load(api, address, into?.service_id), notes: [], files: [], left: [] };
+    } catch (error) {
+      failures.push(`Nor does it answer as ${name}: ${(error as Error).message}`);
+    }
+  }
+  throw new CliFailure('failure', failures.join(' '), { cause: failure });
 }
 
 /** Allows the port in `baseUrl`, because only the deployment knows which ports it accepts. */

@@ -42,7 +42,7 @@ export async function startMcpServer(server: McpServer) {
     if (method !== 'POST') return json(response, '', 405);
     const rpc: Rpc = JSON.parse(seen.body);
     server.before?.(rpc, response, seen);
-    if (response.writableEnded || response.destroyed) return;
+    if (response.headersSent || response.destroyed) return;
     const fail = (status: number, code: number, message: string, data?: object) =>
       json(response, { jsonrpc: '2.0', id: null, error: { code, message, ...(data && { data }) } }, status);
     if (server.kind === 'modern') {
