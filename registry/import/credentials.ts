@@ -1,7 +1,7 @@
 import { headerName } from '../../schemas/header.ts';
 import { quote } from '../shell-words.ts';
 import { follow, list, type Node, node, text } from './node.ts';
-import type { CredentialLocation } from './plan.ts';
+import type { CredentialLocation, SuggestedClient } from './plan.ts';
 
 export const describeCredentials = (schemes: Node): string[] =>
   Object.entries(schemes).map(([name, scheme]) => `${name}: ${describeScheme(node(follow(scheme)))}`);
@@ -49,6 +49,39 @@ export function chooseCredential(schemes: Node, security: unknown, headers: Read
   const byOption = new Map(chosen.flatMap((location) => (location ? [[credentialOption(location), location]] : [])));
   return { names, locations: [...byOption.values()] };
 }
+
+/**
+ * The client of the document's first OAuth scheme that the gate can be: for itself with client credentials, else for people.
+ * @param security - whose scopes are asked for
+ * @param serviceUrl - to which addresses in the document are relative
+ */
+export function suggestClient(schemes: Node, security: unknown, serviceUrl: string): SuggestedClient | undefined {
+  const resolve = (address: unknown) =>
+    URL.canParse(String(address ?? ''), serviceUrl) && address ? new URL(String(address), serviceUrl).href : undefined;
+  for (const [name, given] of Object.entries(schemes)) {
+    const { type, openIdConnectUrl, flow, flows = flow === undefined ? {} : { [String(flow)]: given } } = node(follow(given));
+    const asked = list(security).flatMap((requirement) => list(node(requirement)[name]).map(String));
+    const scopes = [...new Set(asked)];
+    const issuer = /^(.+)\/\.well-known\/openid-configuration$/.exec(resolve(openIdConnectUrl) ?? '')?.[1];
+    if (type === 'openIdConnect' && issuer !== undefined) return { grant: 'person', issuer, scopes };
+    if (type !== 'oauth2') continue;
+    const { clientCredentials, application = clientCredentials, authorizationCode, accessCode = authorizationCode } = node(flows);
+    const [own, persons] = [node(follow(application)), node(follow(accessCode))];
+    const token_endpoint = resolve(own.tokenUrl);
+    if (token_endpoint !== undefined) return { grant: 'client', token_endpoint, scopes };
+    const endpoints = { authorization_endpoint: resolve(persons.authorizationUrl), token_endpoint: resolve(persons.tokenUrl) };
+    const { authorization_endpoint, token_endpoint: forCodes } = endpoints;
+    if (authorization_endpoint !== undefined && forCodes !== undefined)
+      return { grant: 'person', authorization_endpoint, token_endpoint: forCodes, scopes };
+  }
+  return undefined;
+}
+
+/** The command that makes the gate this client, without the service. */
+export const clientOptions = ({ scopes, ...client }: SuggestedClient): string[] => [
+  ...Object.entries(client).map(([name, value]) => `--${name.replaceAll('_', '-')} ${quote(value)}`),
+  ...(scopes.length > 0 ? [`--scope ${scopes.map(quote).join(' ')}`] : []),
+];
 
 /** What an operation with these requirements needs besides the credential, completing the sentence "the operation ..."; undefined if nothing. */
 export function describeOtherCredential(security: unknown, schemes: Node, { names, locations }: ServiceCredential): string | undefined {

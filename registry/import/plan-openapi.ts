@@ -2,7 +2,7 @@ import { originOf } from '../../functions/core/relay/url-template.ts';
 import type { IntentInput } from '../../schemas/intent.ts';
 import { intentUid } from '../../schemas/intent-uid.ts';
 import { distinguish, nameAction } from './action-name.ts';
-import { chooseCredential, describeCredentials, describeOtherCredential, type ServiceCredential } from './credentials.ts';
+import { chooseCredential, describeCredentials, describeOtherCredential, type ServiceCredential, suggestClient } from './credentials.ts';
 import { DocumentError } from './document.ts';
 import { findFixedHeaders, type HeaderRules, readCredentialNames } from './headers.ts';
 import { makeRequest, type RequestContext } from './inputs.ts';
@@ -47,6 +47,7 @@ export function planOpenApi(document: unknown, options: ImportOptions): ImportPl
     if (intent !== undefined) planned.push({ intent, operation });
   }
   progress?.end();
+  const client = suggestClient(schemes, securityOf(walk.root, operations), serviceUrl);
   const service = makeService(
     {
       service_name: options.serviceName ?? text(info.title),
@@ -67,6 +68,7 @@ export function planOpenApi(document: unknown, options: ImportOptions): ImportPl
     notes: walk.distinctNotes(),
     credentials: describeCredentials(schemes),
     credentialLocations: credential.locations,
+    ...(client && { oauth: client }),
   };
 }
 

@@ -28,6 +28,16 @@ export interface ImportPlan {
   credentials: string[];
   /** locations of those that a service's credential can fill */
   credentialLocations: CredentialLocation[];
+  /** the client as which the gate could obtain tokens, without its id and secret */
+  oauth?: SuggestedClient;
+}
+
+export interface SuggestedClient {
+  grant: 'client' | 'person';
+  issuer?: string;
+  token_endpoint?: string;
+  authorization_endpoint?: string;
+  scopes: string[];
 }
 
 export interface CredentialLocation {

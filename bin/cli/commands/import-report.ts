@@ -1,6 +1,6 @@
 import { removedDefaults } from '../../../registry/describe.ts';
 import { CliFailure } from '../../../registry/failure.ts';
-import { credentialOption } from '../../../registry/import/credentials.ts';
+import { clientOptions, credentialOption } from '../../../registry/import/credentials.ts';
 import type { Loaded } from '../../../registry/import/join-files.ts';
 import type { Note } from '../../../registry/import/node.ts';
 import type { ImportPlan } from '../../../registry/import/plan.ts';
@@ -35,13 +35,14 @@ export async function reviewImport({ terminal }: CliContext, planned: PlannedImp
 /** @throws CliFailure if no operation was imported, one failed, or more were skipped than imported */
 export function reportImport({ api, terminal, url }: CliContext, outcome: ImportOutcome, { dryRun, prune }: ImportChoices): void {
   const { loaded, plan, changes, applied } = outcome;
-  const { intents, skipped, notes, credentials, credentialLocations } = plan;
+  const { intents, skipped, notes, credentials, credentialLocations, oauth } = plan;
   const { files } = loaded;
   if (intents.length === 0) {
     terminal.json({ files, skipped, notes });
     throw new CliFailure('failure', 'No operation in the document can be imported, so nothing was registered.');
   }
-  const result = { ...changesAsJson(changes), removed_defaults: removedDefaults(changes), files, skipped, notes, credentials };
+  const about = { files, skipped, notes, credentials, ...(oauth && { oauth }) };
+  const result = { ...changesAsJson(changes), removed_defaults: removedDefaults(changes), ...about };
   if (applied === undefined) terminal.json(result);
   else {
     showApplied(terminal, changes.name, applied);
@@ -50,6 +51,15 @@ export function reportImport({ api, terminal, url }: CliContext, outcome: Import
     const address = url === undefined ? [] : [`--url ${api.baseUrl}`];
     const command = ['intent-gate services credential set', applied.service_id, ...options, ...address].join(' ');
     if (options.length > 0) terminal.say(`Set the credential of the service with: npx ${command}`);
+    const client = oauth && [
+      'intent-gate services credential oauth',
+      applied.service_id,
+      ...clientOptions(oauth),
+      '--client-id ID',
+      ...address,
+    ];
+    if (client && applied.service_id !== undefined)
+      terminal.say(`Or let the gate obtain tokens, as a client of the issuer: npx ${client.join(' ')}`);
     terminal.json({ ...result, applied, ...(options.length > 0 && { credential_command: command }) });
     requireSuccess([applied]);
   }

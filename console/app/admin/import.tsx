@@ -196,7 +196,8 @@ const NextSteps = ({ serviceId, dry: { plan, changes } }: { serviceId: string; d
 };
 
 /** Link to the service, with the form for the credential that the document requires, if any. */
-function linkToCredential(serviceId: string, { credentialLocations }: DryRun['plan']): string {
+function linkToCredential(serviceId: string, { credentialLocations, oauth }: DryRun['plan']): string {
   const query = new URLSearchParams(credentialLocations.map(({ kind, name }) => [kind, name]));
+  if (oauth) query.set('oauth', JSON.stringify(oauth));
   return query.size > 0 ? `${linkTo(['services', serviceId], { tab: 'credential' })}&${query}` : linkTo(['services', serviceId]);
 }
