@@ -12,6 +12,8 @@ export interface GateSettings {
   voidPats?: boolean;
   /** `file`: the policy changes by deployment only, for teams whose policies pass through review. Default: `published`. */
   policySource?: 'published' | 'file';
+  /** `permitted`: callers see only what the policy permits to them; for everybody else it does not exist. Default: `public`. */
+  catalogue?: 'public' | 'permitted';
   /** The address that agents call, if it differs from those of the API and of `domainName`. */
   publicBaseUrl?: string;
   /** Domain name of the API, for which a certificate and DNS record are created; needs `hostedZone`. */
