@@ -1,6 +1,8 @@
 import { type AdminAction, serveAdmin } from './core/admin/for-admins.ts';
 import { type Credentials, credentialsFromEnvironment } from './core/credentials/credentials.ts';
+import { outwaitEarlierReads } from './core/execution/block-check.ts';
 import { noContent } from './core/http/response.ts';
+import type { ServiceRecord } from './core/registry/records.ts';
 import { noSuchService } from './core/registry/refusals.ts';
 import { registryFromEnvironment } from './core/registry/registry-from-environment.ts';
 import type { Services } from './core/registry/services.ts';
@@ -11,8 +13,13 @@ export const createAction =
   async (admin, request) => {
     const serviceId = request.pathParameter('service_id');
     // The record is updated last: until then, no call is sent without the credential.
-    const remove = () => credentials.remove(serviceId);
+    let hadClient = false;
+    const remove = ({ credential }: ServiceRecord) => {
+      hadClient ||= credential?.oauth !== undefined;
+      return credentials.remove(serviceId);
+    };
     if (!(await services.as(admin).setCredential(serviceId, undefined, request.ifMatch, remove))) throw noSuchService();
+    if (hadClient) await outwaitEarlierReads();
     return noContent();
   };
 

@@ -20,7 +20,7 @@ import { policyFromEnvironment } from './core/registry/policy-in-force.ts';
 import { type Relay, relayFromEnvironment } from './core/relay/call.ts';
 import { withNearestFromEnvironment } from './core/search/nearest.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
-import { aroundFromEnvironment, insteadFromEnvironment, observersFromEnvironment, protocols, signersFromEnvironment } from './features.ts';
+import { executionFeatures, insteadFromEnvironment, protocols, signersFromEnvironment } from './features.ts';
 
 export interface Deps extends ResolverParts, DeferralParts {
   authenticate: Authenticate;
@@ -69,9 +69,8 @@ export const action = createAction({
   deferred: openDeferredCalls(table),
   start: openStart(),
   relay: relayFromEnvironment({ protocols, signers: signersFromEnvironment() }),
-  observers: observersFromEnvironment(table),
   instead: insteadFromEnvironment(),
-  around: aroundFromEnvironment(table),
+  ...executionFeatures(table),
 });
 
 export const handler = serve(withNearestFromEnvironment(action, findPolicy));

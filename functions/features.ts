@@ -4,9 +4,12 @@
  */
 import { approvalCheckFromEnvironment } from './agents/approval-check.ts';
 import { approvalRequestsFromEnvironment } from './approvals/request.ts';
+import { grantKeysOf } from './connections/records.ts';
+import { tokensFromEnvironment } from './connections/tokens.ts';
 import { type Around, nest } from './core/execution/around.ts';
 import type { Observe } from './core/execution/execution.ts';
 import { firstOf, type Instead } from './core/execution/instead.ts';
+import type { GrantKeysOf } from './core/execution/resolve.ts';
 import type { IssueCheck } from './core/pat/bind-agent.ts';
 import type { VerifyDomain } from './core/pat/issue.ts';
 import type { Protocol } from './core/relay/call.ts';
@@ -21,14 +24,19 @@ import { directoriesFromEnvironment } from './web-bot-auth/agent-directory.ts';
 import { callSignerFromEnvironment } from './web-bot-auth/signer.ts';
 
 /** Around the attempt of each call, the first outermost. */
-const around: readonly ((table: Table) => Around)[] = [receiptsFromEnvironment];
+const around: readonly ((table: Table) => Around)[] = [receiptsFromEnvironment, tokensFromEnvironment];
 
-export const aroundFromEnvironment = (table: Table): Around => nest(...around.map((open) => open(table)));
+/** At most one has a record that is read with those of an execution. */
+const grants: readonly GrantKeysOf[] = [grantKeysOf];
 
 /** What notes something about each execution. */
 const observers: readonly ((table: Table) => Observe)[] = [trialObserverFromEnvironment];
 
-export const observersFromEnvironment = (table: Table): Observe[] => observers.map((open) => open(table));
+export const executionFeatures = (table: Table) => ({
+  around: nest(...around.map((open) => open(table))),
+  grantKeysOf: grants[0],
+  observers: observers.map((open) => open(table)),
+});
 
 /** Instead of an attempt; the first that answers. */
 const instead: readonly (() => Instead)[] = [approvalRequestsFromEnvironment];

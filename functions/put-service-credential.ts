@@ -3,6 +3,7 @@ import { foldHeaderName } from '../schemas/header.ts';
 import { nameOf, requireNamespace } from './core/admin/admin.ts';
 import { type AdminAction, serveAdmin } from './core/admin/for-admins.ts';
 import { type Credentials, credentialsFromEnvironment, describeCredential, makeCredential } from './core/credentials/credentials.ts';
+import { outwaitEarlierReads } from './core/execution/block-check.ts';
 import { ok, recordTag } from './core/http/response.ts';
 import type { ServiceRecord } from './core/registry/records.ts';
 import { noSuchService, recordChanged } from './core/registry/refusals.ts';
@@ -43,6 +44,7 @@ export const createAction =
       await credentials.remove(serviceId);
       throw noSuchService();
     }
+    if (before.credential?.oauth) await outwaitEarlierReads();
     const { header_name } = input;
     const named = header_name !== undefined && { header_name };
     const warnings = describeShort(credential);

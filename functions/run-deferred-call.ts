@@ -8,11 +8,12 @@ import { openRateLimiter } from './core/limit/rate-limiter.ts';
 import { policyFromEnvironment } from './core/registry/policy-in-force.ts';
 import { relayFromEnvironment } from './core/relay/call.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
-import { aroundFromEnvironment, observersFromEnvironment, protocols, signersFromEnvironment } from './features.ts';
+import { executionFeatures, protocols, signersFromEnvironment } from './features.ts';
 
 const started = z.object({ execution_id: z.string() });
 
 const table = tableFromEnvironment();
+const { around, ...resolving } = executionFeatures(table);
 
 /** Makes a deferred call. If Lambda runs the function twice, the call is still made once. */
 export function createRun(parts: DeferredRunParts): (event: unknown, remainingMs: () => number) => Promise<void> {
@@ -24,12 +25,12 @@ const run = createRun({
   deferred: openDeferredCalls(table),
   resolve: openResolver({
     ...resolverParts(table, { leaseSeconds: longestRunSeconds }),
-    observers: observersFromEnvironment(table),
+    ...resolving,
   }).resolve,
   findPolicy: policyFromEnvironment(table),
   limits: openRateLimiter(table),
   relay: relayFromEnvironment({ protocols, signers: signersFromEnvironment(), maxDeadlineMs: longestCallSeconds * 1_000 }),
-  around: aroundFromEnvironment(table),
+  around,
   now: Date.now,
 });
 

@@ -1,6 +1,7 @@
 /** The socket of the features in the synthesis: a line for each feature that has resources, permissions, variables or files of its own. */
 import { agentsStack } from './agents/stack.ts';
 import { approvalsStack } from './approvals/stack.ts';
+import { connectionsStack } from './connections/stack.ts';
 import type { Merged } from './declaration.ts';
 import { documentsStack } from './documents/stack.ts';
 import type { FeatureStack } from './feature-resources.ts';
@@ -15,6 +16,7 @@ const stacks = [
   approvalsStack,
   agentsStack,
   signInStack,
+  connectionsStack,
   webBotAuthStack,
   opensearchStack,
   receiptStack,

@@ -4,6 +4,7 @@
  */
 import { agents } from './agents/declaration.ts';
 import { approvals } from './approvals/declaration.ts';
+import { connectionPages, connections } from './connections/declaration.ts';
 import type { Declaration, Merged } from './declaration.ts';
 import { documents } from './documents/declaration.ts';
 import { mcp } from './mcp/declaration.ts';
@@ -25,6 +26,8 @@ const declared = [
   usage,
   agents,
   signIn,
+  connections,
+  connectionPages,
   webBotAuth,
   opensearch,
   receipts,

@@ -28,6 +28,30 @@ type Values = { headers?: Record<string, string> | undefined; query?: Record<str
 
 const countOf = ({ headers = {}, query = {} }: Values): number => Object.keys(headers).length + Object.keys(query).length;
 
+const address = z.url({ protocol: /^https?$/ }).max(2048);
+
+/** A client of an OAuth issuer (RFC 6749 section 2), whose tokens calls carry. */
+const oauthFacts = z.strictObject({
+  issuer: address.optional().describe('whose metadata is read (RFC 8414, OpenID Connect Discovery), unless endpoints are given'),
+  authorization_endpoint: address.optional().describe('where people agree; with `token_endpoint`, in place of metadata'),
+  token_endpoint: address.optional(),
+  client_id: queryValue,
+  grant: z.enum(['client', 'person']).describe('`client`: one token for all calls; `person`: that of the person for whom the agent acts'),
+  scopes: z.array(queryName).max(100).optional(),
+  audience: queryValue.optional(),
+  resource: address.optional().describe('RFC 8707'),
+});
+
+const oauthInput = oauthFacts
+  .extend({ client_secret: queryValue.optional().describe('absent for a public client') })
+  .refine(({ issuer, token_endpoint }) => issuer ?? token_endpoint, 'must have issuer or token_endpoint')
+  .refine(
+    ({ grant, token_endpoint, authorization_endpoint }) => grant === 'client' || !token_endpoint === !authorization_endpoint,
+    'must have both endpoints or none, because people agree at authorization_endpoint',
+  );
+
+export type OAuthClient = z.infer<typeof oauthInput>;
+
 const tooMany = `must have at most ${maxValues} values, headers and query together`;
 
 const nextValues = z
@@ -48,6 +72,7 @@ export const credentialInput = z
     next: nextValues.optional(),
     header_name: headerName.optional(),
     header_value: headerValue.optional(),
+    oauth: oauthInput.optional().meta({ description: 'the gate obtains tokens as this client, and sends them besides headers and query' }),
   })
   .superRefine((input, context) => {
     const refuse = (path: string[], message: string) => context.addIssue({ code: 'custom', path, message });
@@ -55,7 +80,9 @@ export const credentialInput = z
     if (isSingle && input.header_name === undefined) refuse(['header_name'], 'is required with header_value');
     if (isSingle && input.header_value === undefined) refuse(['header_value'], 'is required with header_name');
     if (isSingle && (input.headers ?? input.query)) refuse(['header_name'], 'must be left out if headers or query is given');
-    if (!isSingle && countOf(input) === 0) refuse([], 'must have headers or query');
+    if (!isSingle && countOf(input) === 0 && !input.oauth) refuse([], 'must have headers, query or oauth');
+    const isTaken = Object.keys(input.headers ?? {}).some((name) => foldHeaderName(name) === 'authorization');
+    if (input.oauth && (isSingle || input.next || isTaken)) refuse(['oauth'], 'must not be given with next, header_name or Authorization');
     if (countOf(input) > maxValues) refuse([], tooMany);
   })
   .meta({
@@ -77,6 +104,7 @@ const facts = z.strictObject({
     .strictObject(names)
     .optional()
     .describe('names of the next values, which are tried if the upstream answers 401 to the current ones'),
+  oauth: oauthFacts.optional().describe('the client as which tokens are obtained'),
 });
 
 /** The parts of a service's credential that admins see: never its values. */

@@ -16,6 +16,7 @@ Object.assign(process.env, {
   PROTOCOL: 'proto',
   SIGNING_KEY_IDS: 'test',
   CALL_KEY_ID: 'call-key',
+  GRANT_KEY_ID: 'grant-key',
   PAT_LIFE_SECONDS: '3600',
   SIGN_IN_SECONDS: '3600',
   ISSUE_LIMIT_PER_HOUR: '60',

@@ -43,8 +43,15 @@ const files = list.stdout
   .filter((file) => existsSync(file));
 const startMs = Date.now();
 
+/** Features that are built on another one, and are deleted with it. */
+const builtOn: Record<string, readonly string[]> = { 'sign-in': ['connections'] };
+
+/** A feature and those that are built on it. */
+const withBuiltOn = (feature: string): string[] => [feature, ...(builtOn[feature] ?? [])];
+
 const isOf = (feature: string, file: string): boolean =>
-  !kept.includes(file.split('/')[0] ?? '') && (dirname(file).split('/').includes(feature) || basename(file).split('.')[0] === feature);
+  !kept.includes(file.split('/')[0] ?? '') &&
+  withBuiltOn(feature).some((name) => dirname(file).split('/').includes(name) || basename(file).split('.')[0] === name);
 
 /** The files of the project that a file imports. */
 const importsOf = (file: string): string[] =>
@@ -64,6 +71,10 @@ function testsOf(feature: string): string[] {
 
 /** The socket without the imports from the feature's folders, and without the names that they import. */
 function unplug(socket: string, feature: string): string {
+  return withBuiltOn(feature).reduce(unplugOne, socket);
+}
+
+function unplugOne(socket: string, feature: string): string {
   const imports = new RegExp(`^import (?:(?:type )?\\{([^}]*)\\} from )?'[^']*/${feature}(?:/[^']*|\\.tsx?)';\\n`, 'gm');
   const names = [...socket.matchAll(imports)].flatMap(([, all = '']) => all.split(',').map((name) => name.trim()));
   return names

@@ -73,4 +73,4 @@ export function answerAddress(authRequest: AuthorizationRequest, baseUrl: string
   return `${authRequest.redirect_uri}${authRequest.redirect_uri.includes('?') ? '&' : '?'}${query}`;
 }
 
-export const toQuery = (authRequest: AuthorizationRequest): URLSearchParams => new URLSearchParams(JSON.parse(JSON.stringify(authRequest)));
+export const toQuery = (members: object): URLSearchParams => new URLSearchParams(JSON.parse(JSON.stringify(members)));

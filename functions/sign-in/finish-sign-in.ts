@@ -2,7 +2,6 @@ import * as z from 'zod';
 import { type Action, serve } from '../core/http/serve.ts';
 import { readEnvironment } from '../core/runtime/environment.ts';
 import { tableFromEnvironment } from '../core/table/table.ts';
-import { toQuery } from './authorization-request.ts';
 import { OAuthError } from './oauth-error.ts';
 import { showErrors } from './pages.ts';
 import { writeCookie } from './session.ts';
@@ -25,13 +24,13 @@ export const createAction = ({ signIns, userPool, signInSeconds }: Deps): Action
   showErrors(async (request) => {
     const { baseUrl } = request;
     const { code, state } = request.query(callbackQuery);
-    const { attempt, authRequest } = readAttempt(request, state);
+    const { attempt, path } = readAttempt(request, state);
     if (code === undefined) throw new OAuthError('access_denied', 'The sign-in service did not sign you in.');
     const person = await userPool.finish(code, attempt, baseUrl);
     const secret = await signIns.startSession(person, Date.now(), signInSeconds);
     return {
       status: 302,
-      headers: { Location: `${baseUrl}/oauth/authorize?${toQuery(authRequest)}` },
+      headers: { Location: baseUrl + path },
       cookies: [writeCookie(request, secret, signInSeconds), ...forgetRequest(request)],
     };
   });

@@ -50,10 +50,10 @@ function inWords(seconds: number): string {
   return new Intl.NumberFormat('en', { style: 'unit', unit, unitDisplay: 'long' }).format(seconds / length);
 }
 
-const facts = (entries: [name: string, value: string][]): string =>
+export const facts = (entries: [name: string, value: string][]): string =>
   `<dl>\n${entries.map(([name, value]) => `<dt>${name}</dt><dd>${escapeHtml(value)}</dd>`).join('\n')}\n</dl>`;
 
-const hidden = (fields: Record<string, string | undefined>): string =>
+export const hidden = (fields: Record<string, string | undefined>): string =>
   Object.entries(fields)
     .flatMap(([name, value]) => (value === undefined ? [] : [`<input type="hidden" name="${name}" value="${escapeHtml(value)}">`]))
     .join('\n');

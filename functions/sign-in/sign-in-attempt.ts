@@ -23,9 +23,14 @@ const callbackPath = '/oauth/signed-in';
 
 const attemptSchema = z.object({ attempt: z.string(), verifier: z.string() });
 
+/** What follows a sign-in: an authorization request, or a page of the gate. */
+type Destination = AuthorizationRequest | { back: string };
+
+const pagePath = /^(?:\/[\w-]+)+$/;
+
 /** As a query, but with as few escapes as cookies (RFC 6265 section 4.1.1) and URLSearchParams allow: a `state` may have 4,096 characters. */
-const toCookieText = (authRequest: AuthorizationRequest): string =>
-  [...toQuery(authRequest)].map(([name, value]) => `${name}=${value.replace(/[^!#$'-*\--:<-[\]-~]/gu, encodeURIComponent)}`).join('&');
+const toCookieText = (destination: Destination): string =>
+  [...toQuery(destination)].map(([name, value]) => `${name}=${value.replace(/[^!#$'-*\--:<-[\]-~]/gu, encodeURIComponent)}`).join('&');
 
 /** Removes the cookies of a long request that the browser has sent. */
 export const forgetRequest = (request: ApiRequest): string[] =>
@@ -34,17 +39,17 @@ export const forgetRequest = (request: ApiRequest): string[] =>
   );
 
 /**
- * Redirects a person to the user pool. The request is stored in cookies only.
+ * Redirects a person to the user pool. What follows is stored in cookies only.
  * @throws OAuthError if the request is too long for cookies
  */
 export function beginSignIn(
   userPool: Pick<UserPool, 'begin' | 'signInAddress'>,
   request: ApiRequest,
-  authRequest: AuthorizationRequest,
+  destination: Destination,
 ): ApiResponse {
   const { state, verifier } = userPool.begin();
   const attempt = `attempt=${state}&verifier=${verifier}`;
-  const text = toCookieText(authRequest);
+  const text = toCookieText(destination);
   const address = userPool.signInAddress({ state, verifier }, request.baseUrl);
   const whole = `${attempt}&${text}`;
   if (whole.length <= maxCookieLength) return redirect(address, [writeCookie(request, whole, attemptSeconds)]);
@@ -61,19 +66,22 @@ export function beginSignIn(
 /**
  * Reads the cookies that {@link beginSignIn} set.
  * @param state - returned by the user pool
+ * @returns also the path of what follows
  * @throws OAuthError access_denied if this browser did not begin this attempt
  */
-export function readAttempt(request: ApiRequest, state: string | undefined): { attempt: SignInAttempt; authRequest: AuthorizationRequest } {
+export function readAttempt(request: ApiRequest, state: string | undefined): { attempt: SignInAttempt; path: string } {
   const fieldsOf = (text: string | undefined) => Object.fromEntries(new URLSearchParams(text));
   const fields = fieldsOf(readCookie(request));
   const remembered = attemptSchema.safeParse(fields);
   const text = requestCookies.map((name) => readCookie(request, name, callbackPath) ?? '').join('');
   const authRequest = authorizationParameters.safeParse('client_id' in fields ? fields : fieldsOf(text));
-  if (!remembered.success || !authRequest.success || remembered.data.attempt !== state) {
+  const isPage = pagePath.test(String(fields.back));
+  if (!remembered.success || !(isPage || authRequest.success) || remembered.data.attempt !== state) {
     throw new OAuthError(
       'access_denied',
       'This sign-in was started in another browser, has expired, or was started again in another window.',
     );
   }
-  return { attempt: { state: remembered.data.attempt, verifier: remembered.data.verifier }, authRequest: authRequest.data };
+  const path = isPage ? String(fields.back) : `/oauth/authorize?${toQuery(authRequest.data ?? {})}`;
+  return { attempt: { state: remembered.data.attempt, verifier: remembered.data.verifier }, path };
 }

@@ -10,6 +10,8 @@ export interface AdminCase {
   prepare: Prepare;
   /** what its entry in the log says; absent if it changes nothing */
   entry?: Pick<LoggedChange, 'kind' | 'action'> & Partial<Pick<LoggedChange, 'id'>>;
+  /** it is sent with POST, but changes no record */
+  changesNothing?: true;
   /** its records belong to nobody's namespace: to full admins alone */
   isFullAdminsOnly?: true;
   /** it lists what admins may see, so that it refuses nobody */

@@ -1,5 +1,5 @@
 import QuickLRU from 'quick-lru';
-import type { CredentialInput, StoredCredential } from '../../../schemas/credential.ts';
+import type { CredentialInput, OAuthClient, StoredCredential } from '../../../schemas/credential.ts';
 import { unavailable } from '../runtime/api-error.ts';
 import { readEnvironment } from '../runtime/environment.ts';
 import { openSecretsManager, type Vault } from './vault.ts';
@@ -15,6 +15,7 @@ export interface Credential extends CredentialValues {
   origins: string[];
   /** the values that the upstream will accept next */
   next?: CredentialValues;
+  oauth?: OAuthClient;
 }
 
 /** How long a credential is cached, in milliseconds. */
@@ -49,22 +50,26 @@ export type Credentials = ReturnType<typeof openCredentials>;
  * Converts an admin's input to a credential.
  * @param origins - that may receive it
  */
-export function makeCredential({ header_name, header_value, next, ...input }: CredentialInput, origins: string[]): Credential {
+export function makeCredential({ header_name, header_value, next, oauth, ...input }: CredentialInput, origins: string[]): Credential {
   const single = header_name !== undefined && header_value !== undefined ? { [header_name]: header_value } : {};
   return {
     headers: input.headers ?? single,
     query: input.query ?? {},
     origins,
     ...(next && { next: { headers: next.headers ?? {}, query: next.query ?? {} } }),
+    ...(oauth && { oauth }),
   };
 }
 
 const namesOf = ({ headers, query }: CredentialValues) => ({ headers: Object.keys(headers), query: Object.keys(query) });
 
+const withoutSecret = ({ client_secret: _, ...client }: OAuthClient) => client;
+
 /** The names of a credential's values, without the values. */
-export const describeCredential = (credential: Credential) => ({
-  ...namesOf(credential),
-  ...(credential.next && { next: namesOf(credential.next) }),
+export const describeCredential = ({ headers, query, next, oauth }: Credential) => ({
+  ...namesOf({ headers: { ...headers, ...(oauth && { Authorization: '' }) }, query }),
+  ...(next && { next: namesOf(next) }),
+  ...(oauth && { oauth: withoutSecret(oauth) }),
 });
 
 export const credentialsFromEnvironment = (): Credentials =>

@@ -82,7 +82,7 @@ async function sendAgain(resend: Resend, execution: Execution, guards: Guards): 
 /** Whether the upstream answered 429 (RFC 6585 section 4): it did not act, so the call may be repeated under the same key. */
 const isTurnedAway = (error: unknown): boolean => error instanceof ApiError && error.details.upstream_status === 429;
 
-function outgoing(execution: Execution, { intent, service, upstreamRequest, keyed }: ResolvedCall) {
+function outgoing(execution: Execution, { intent, service, upstreamRequest, keyed, token }: ResolvedCall) {
   const { request, logLine, caller, agent } = execution;
   const { account, agentDomain } = agent;
   return {
@@ -93,6 +93,7 @@ function outgoing(execution: Execution, { intent, service, upstreamRequest, keye
     request: upstreamRequest,
     intentUid: intent.intent_uid,
     service,
+    token,
     requestId: request.requestId,
     ...(keyed && { idempotencyKey: (intent.endpoint.idempotency_key?.format ? upstreamUuidOf : upstreamKeyOf)(account, keyed.key) }),
     baseUrl: request.baseUrl,

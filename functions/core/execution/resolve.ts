@@ -20,11 +20,11 @@ import {
   requireIntent,
   requireNotPaused,
 } from '../registry/live-intents.ts';
-import { buildRequest, type UpstreamRequest } from '../relay/build-request.ts';
+import { buildRequest, type CallToken, type UpstreamRequest } from '../relay/build-request.ts';
 import { expectedInputs, nullRules } from '../relay/endpoint.ts';
 import { ApiError } from '../runtime/api-error.ts';
 import { isCatalogueHidden } from '../runtime/environment.ts';
-import { keys } from '../table/keys.ts';
+import { type Key, keys } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 import { openRecheck, type Recheck, requireNotStopped } from './block-check.ts';
 import type { Execution, ExecutionHttp, Observe } from './execution.ts';
@@ -48,6 +48,10 @@ export interface ResolvedCall extends LiveIntent {
   keyed: KeyedRequest | undefined;
   /** the gate's address */
   baseUrl: string;
+  /** the holder's record of its service that a feature asked for: see {@link ResolverParts.grantKeysOf} */
+  grant: Item | undefined;
+  /** set by what features do around the attempt */
+  token?: CallToken;
 }
 
 /** What may still stop a permitted call. */
@@ -70,6 +74,7 @@ export interface ExecutionRecords {
   records: AgentRecords;
   found: LiveIntent | undefined;
   slowCallsItem: Item | undefined;
+  grant: Item | undefined;
 }
 
 export interface Resolved {
@@ -77,12 +82,16 @@ export interface Resolved {
   guards: Guards;
 }
 
+/** The key of a feature's record of a principal and a service, which is read with the others; empty if there can be none. */
+export type GrantKeysOf = (serviceId: string, principal: string) => Key[];
+
 export interface ResolverParts {
   intents: Pick<LiveIntents, 'findWith' | 'versions'>;
   slowCalls: SlowCalls;
   observers?: readonly Observe[];
   /** whether an intent that the policy does not permit counts as missing */
   hidesOthers?: boolean;
+  grantKeysOf?: GrantKeysOf | undefined;
   /** milliseconds since the epoch */
   now?: () => number;
 }
@@ -100,17 +109,28 @@ export const prefersAsync = ({ headerValues }: ExecutionHttp): boolean =>
 const keyMissing =
   'The service of this intent requires a key, so the call was not sent. Send it with the header idempotency-key, and repeat it only with the same key.';
 
-export function openResolver({ intents, slowCalls, observers = [], hidesOthers = false, now = Date.now }: ResolverParts) {
+export function openResolver({
+  intents,
+  slowCalls,
+  observers = [],
+  hidesOthers = false,
+  grantKeysOf = () => [],
+  now = Date.now,
+}: ResolverParts) {
   const validate = openValidators(nullRules, expectedInputs);
   const replays = openReplayMeter(now);
 
   /** Reads all that decides about an execution: one read, or a second one for an intent that is new to this instance. */
   async function read(claims: PatClaims, intentUid: string): Promise<ExecutionRecords> {
     const startedMs = performance.now();
-    const wanted = [keys.policyInForce(), ...agentRecordKeys(claims.sub, holderOf(claims).principal)];
+    const { principal } = holderOf(claims);
+    const wanted = [keys.policyInForce(), ...agentRecordKeys(claims.sub, principal)];
     // reads nothing about an intent that is hidden, so that the time does not tell that it exists
     const isRead = !hidesOthers || isPermitted(claims.scope, intentUid);
-    const { found, others, related } = await intents.findWith(isRead ? intentUid : '', wanted, slowCalls.keyOf);
+    const { found, others, related } = await intents.findWith(isRead ? intentUid : '', wanted, (intent) => [
+      slowCalls.keyOf(intent),
+      ...grantKeysOf(intent.service_id, principal),
+    ]);
     const [pointer, ...records] = others;
     return {
       intentUid,
@@ -118,7 +138,8 @@ export function openResolver({ intents, slowCalls, observers = [], hidesOthers =
       pointer: pointer as PolicyPointer | undefined,
       records: toAgentRecords(records),
       found,
-      slowCallsItem: related,
+      slowCallsItem: related?.[0],
+      grant: related?.[1],
     };
   }
 
@@ -139,7 +160,12 @@ export function openResolver({ intents, slowCalls, observers = [], hidesOthers =
     };
     const first = known?.intentUid === intent_uid ? known : await read(claims, intent_uid);
     const { records, slowCallsItem } = first;
-    const recheck = openRecheck(async () => requireNotPaused(await findLive(await read(claims, intent_uid))), first.startedMs);
+    const recheck = openRecheck(async () => {
+      const again = await read(claims, intent_uid);
+      const found = await findLive(again);
+      requireNotPaused(found);
+      call.token?.recheck(found.service, again.grant);
+    }, first.startedMs);
     const live = await findLive(first);
     const { intent, service } = live;
     const judged = judgedIntent(intent, service);
@@ -155,17 +181,19 @@ export function openResolver({ intents, slowCalls, observers = [], hidesOthers =
     const { executionId } = logLine;
     const ofOrigin = slowCalls.of(intent, slowCallsItem);
     const replayLimit = claims.lmt ?? tightest(chargesOf(rules).filter(isRate));
+    const call: ResolvedCall = {
+      ...live,
+      input,
+      values,
+      upstreamRequest,
+      rules,
+      records,
+      keyed: key === undefined ? undefined : { account, executionId, key, fingerprint: fingerprintOf(intent_uid, parameters), nowMs },
+      baseUrl: request.baseUrl,
+      grant: first.grant,
+    };
     return {
-      call: {
-        ...live,
-        input,
-        values,
-        upstreamRequest,
-        rules,
-        records,
-        keyed: key === undefined ? undefined : { account, executionId, key, fingerprint: fingerprintOf(intent_uid, parameters), nowMs },
-        baseUrl: request.baseUrl,
-      },
+      call,
       guards: {
         replays: replayLimit && replays.of(account, replayLimit),
         slowCalls: ofOrigin,

@@ -15,7 +15,12 @@ export interface LiveIntent {
   service: ServiceRecord;
 }
 
-const noService = keys.service('');
+type RelatingIntent = Pick<IntentRecord, 'service_id' | 'endpoint'>;
+
+const noIntent: RelatingIntent = {
+  service_id: '',
+  endpoint: { url: 'https://intent.invalid', method: 'GET', content_type: 'application/json' },
+};
 
 /** The refusal if `If-Match` contains neither the intent's digest, with or without quotation marks, nor one of its entity tags. */
 export function findMismatch(
@@ -36,34 +41,36 @@ export function findMismatch(
  * @param isEven - whether an unknown intent takes the reads of a known one, so that their time does not tell them apart
  */
 export function openLiveIntents(table: Pick<Table, 'get' | 'getAll' | 'query'>, isEven = false) {
-  /** The keys last read with each intent: guesses, which are verified, so that one read can fetch all records. */
-  const lastRead = new QuickLRU<string, readonly Key[]>({ maxSize: 10_000 });
+  /** What the keys of related records depend on, as last read: guesses, which are verified, so that one read can fetch all records. */
+  const lastRead = new QuickLRU<string, RelatingIntent>({ maxSize: 10_000 });
 
   /**
    * Reads an intent with its service and `others`, in one round trip if the guess is right.
-   * @param relatedKeyOf - returns the key of one more record to read, which depends on the intent
+   * @param relatedKeysOf - returns the keys of more records to read, which depend on the intent
    */
   async function findWith(
     uid: string,
     others: readonly Key[] = [],
-    relatedKeyOf?: (intent: IntentRecord) => Key,
-  ): Promise<{ found: LiveIntent | undefined; others: (Item | undefined)[]; related?: Item | undefined }> {
+    relatedKeysOf: (intent: RelatingIntent) => readonly Key[] = () => [],
+  ): Promise<{ found: LiveIntent | undefined; others: (Item | undefined)[]; related?: (Item | undefined)[] }> {
     if (!isIntentUid(uid)) return { found: undefined, others: await table.getAll(others) };
-    const guessed = lastRead.get(uid) ?? [];
+    const neededFor = (intent: RelatingIntent) => [keys.service(intent.service_id), ...relatedKeysOf(intent)];
+    const guess = lastRead.get(uid);
+    const guessed = guess ? neededFor(guess) : [];
     const [item, ...rest] = await table.getAll([keys.intent(uid), ...others, ...guessed]);
     const read = { found: undefined, others: rest.slice(0, others.length) };
     if (!item) {
-      if (isEven && guessed.length === 0) {
-        await table.getAll([noService]);
-        lastRead.set(uid, [noService]);
+      if (isEven && !guess) {
+        await table.getAll(neededFor(noIntent));
+        lastRead.set(uid, noIntent);
       }
       return read;
     }
     const intent = toIntentRecord(item as IntentItem);
-    const needed = [keys.service(intent.service_id), ...(relatedKeyOf ? [relatedKeyOf(intent)] : [])];
+    const needed = neededFor(intent);
     const isRight = needed.every(({ pk, sk }, at) => pk === guessed[at]?.pk && sk === guessed[at].sk);
-    const [service, related] = isRight ? rest.slice(others.length) : await table.getAll(needed);
-    lastRead.set(uid, needed);
+    const [service, ...related] = isRight ? rest.slice(others.length) : await table.getAll(needed);
+    lastRead.set(uid, { service_id: intent.service_id, endpoint: intent.endpoint });
     if (!service) return read;
     return { ...read, found: { intent, service: toServiceRecord(service as ServiceItem) }, related };
   }

@@ -184,10 +184,10 @@ export function openServices(
         serviceId: string,
         credential: StoredCredential | undefined,
         ifMatch: IfMatch,
-        effect: () => Promise<void> = async () => {},
+        effect: (seen: ServiceRecord) => Promise<void> = async () => {},
       ): Promise<ServiceRecord | undefined> =>
         changeKnown(serviceId, ifMatch, async (seen) => {
-          await effect();
+          await effect(seen);
           if (!seen.credential && !credential) return noChange<ServiceRecord>(seen);
           const toRecord = (rev: number): ServiceRecord => withoutUndefined({ ...seen, rev, credential }) as ServiceRecord;
           return {

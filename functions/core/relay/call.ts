@@ -112,9 +112,11 @@ export function openRelay({
     return switched.has(credential) ? { credential, first: next, second: credential } : { credential, first: credential, second: next };
   }
 
-  async function credentialOf({ service }: UpstreamCall, { origin }: URL): Promise<Credential | undefined> {
+  async function credentialOf({ service, token }: UpstreamCall, { origin }: URL): Promise<Credential | undefined> {
     if (service.credential === undefined || !carriesCredential(service, origin)) return undefined;
     try {
+      if (service.credential.oauth && token) return token.values;
+      if (service.credential.oauth) throw new TypeError('no feature obtains tokens');
       const credential = await credentials.read(service.service_id, service.credential);
       if (credential.origins.includes(origin)) return credential;
       throw new TypeError('the record of the service allows an origin for the credential that the secret does not');
@@ -194,10 +196,20 @@ class Call {
         throw error;
       });
       if (answer instanceof CallFailed) return this.#resend(first, { signal, isNew: true, instead: answer });
-      if (answer.status === 401 && values === first && second !== undefined) return this.#resend(second, { signal, instead: answer });
+      const other = answer.status === 401 && values === first ? (second ?? (await this.#renew())) : undefined;
+      if (other !== undefined) return this.#resend(other, { signal, instead: answer });
       if (answer.status !== 401 && values === second && credential && second) this.#prefer(credential, second);
       return this.#accept(answer, values);
     });
+  }
+
+  /** Renews the call's token. If this fails, the 401 stands, with which the upstream has not acted. */
+  async #renew(): Promise<CredentialValues | undefined> {
+    this.#phase = 'connecting';
+    const second = await this.#in.call.token?.renew().catch(() => undefined);
+    const { credential } = this.#carried;
+    if (credential && second) this.#carried = { ...this.#carried, credential: { ...credential, next: second }, second };
+    return second;
   }
 
   /** Connects the call again. @param instead - the outcome if it is not sent again */

@@ -1,0 +1,10 @@
+import { canonicalDigest } from '../../schemas/canonical.ts';
+import type { OAuthClient } from '../../schemas/credential.ts';
+import type { GrantItem } from './grants.ts';
+
+/** Identifies what people agreed to: a grant is of use only as long as it is the same. */
+export const clientIdentity = ({ client_secret: _, ...client }: OAuthClient): string => canonicalDigest(client);
+
+/** Whether a person's grant is of use to a client. */
+export const isConnected = (item: GrantItem | undefined, client: OAuthClient, nowMs: number): boolean =>
+  item?.sealed !== undefined && item.client === clientIdentity(client) && item.expires_at > nowMs / 1_000;

@@ -1,0 +1,269 @@
+import {
+  type AuthorizationServer,
+  allowInsecureRequests,
+  authorizationCodeGrantRequest,
+  type Client,
+  type ClientAuth,
+  ClientSecretBasic,
+  ClientSecretPost,
+  calculatePKCECodeChallenge,
+  clientCredentialsGrantRequest,
+  customFetch,
+  discoveryRequest,
+  None,
+  processDiscoveryResponse,
+  processGenericTokenEndpointResponse,
+  refreshTokenGrantRequest,
+  revocationRequest,
+  validateAuthResponse,
+} from 'oauth4webapi';
+import QuickLRU from 'quick-lru';
+import type { OAuthClient } from '../../schemas/credential.ts';
+import { egressRulesFromEnvironment, isLoopbackHost } from '../core/relay/egress.ts';
+import { openRedactor } from '../core/relay/redact.ts';
+import { clientIdentity } from './client.ts';
+import { IssuerFailure, wordsOf } from './issuer-failure.ts';
+import { openTransport, type TransportOptions } from './issuer-transport.ts';
+import type { IssuedTokens, Tokens } from './seal.ts';
+
+/** How long metadata is cached, in milliseconds. */
+const metadataMs = 3_600_000;
+
+/** A person who is at the issuer. */
+export interface Attempt {
+  state: string;
+  verifier: string;
+  redirectUri: string;
+}
+
+/** The issuers of tokens. Each function throws IssuerFailure. */
+export function openIssuers(options: TransportOptions) {
+  const transport = openTransport(options);
+  const known = new QuickLRU<string, AuthorizationServer>({ maxSize: 200, maxAge: metadataMs });
+  /** clients that have to send their secret in the body, although the issuer did not say so */
+  const posting = new Set<string>();
+
+  const optionsFor = (baseUrl: string) => ({ [customFetch]: transport(baseUrl), [allowInsecureRequests]: true });
+
+  async function discover(issuer: string, baseUrl: string): Promise<AuthorizationServer> {
+    const url = new URL(issuer);
+    let failure: unknown;
+    for (const algorithm of ['oauth2', 'oidc'] as const) {
+      try {
+        return await processDiscoveryResponse(url, await discoveryRequest(url, { ...optionsFor(baseUrl), algorithm }));
+      } catch (error) {
+        failure = error;
+      }
+    }
+    const words = failure instanceof IssuerFailure ? failure.words : { description: 'The metadata of the issuer cannot be read.' };
+    throw new IssuerFailure('unsent', { ...words, cause: failure });
+  }
+
+  async function metadataOf(
+    { issuer, token_endpoint, authorization_endpoint }: OAuthClient,
+    baseUrl: string,
+  ): Promise<AuthorizationServer> {
+    if (token_endpoint !== undefined)
+      return {
+        issuer: issuer ?? new URL(token_endpoint).origin,
+        token_endpoint,
+        ...(authorization_endpoint && { authorization_endpoint }),
+      };
+    const found = known.get(String(issuer)) ?? (await discover(String(issuer), baseUrl));
+    known.set(String(issuer), found);
+    return found;
+  }
+
+  /** The ways in which a client can authenticate (RFC 6749 section 2.3.1), the best first. */
+  function authenticationsOf(client: OAuthClient, { token_endpoint_auth_methods_supported: offered }: AuthorizationServer): ClientAuth[] {
+    const { client_secret: secret } = client;
+    if (secret === undefined) return [None()];
+    const all = { client_secret_basic: ClientSecretBasic(secret), client_secret_post: ClientSecretPost(secret) };
+    const named = Object.entries(all).filter(([name]) => offered?.includes(name) ?? true);
+    const usable = (named.length > 0 ? named : Object.entries(all)).map(([, authenticate]) => authenticate);
+    return posting.has(clientIdentity(client)) ? usable.reverse() : usable;
+  }
+
+  /**
+   * Requests tokens.
+   * @param secrets - that the issuer may repeat in its words
+   */
+  async function request(
+    client: OAuthClient,
+    baseUrl: string,
+    secrets: readonly (string | undefined)[],
+    send: (...parts: [AuthorizationServer, Client, ClientAuth, ReturnType<typeof optionsFor>]) => Promise<Response>,
+  ): Promise<IssuedTokens> {
+    const server = await metadataOf(client, baseUrl);
+    const [oauthClient, hide] = [{ client_id: client.client_id }, hiding([client.client_secret, ...secrets])];
+    const authentications = authenticationsOf(client, server);
+    for (const [at, authenticate] of authentications.entries()) {
+      const response = await send(server, oauthClient, authenticate, optionsFor(baseUrl)).catch(asUnsent);
+      const answer = await readAnswer(response);
+      const isUnauthenticated = response.status === 401 || answer?.error === 'invalid_client';
+      if (isUnauthenticated && at < authentications.length - 1) continue;
+      const tokens = await toTokens(server, oauthClient, response.status, answer, hide);
+      if (at > 0) posting.add(clientIdentity(client));
+      return tokens;
+    }
+    throw new TypeError('a client has no way to authenticate');
+  }
+
+  const targets = ({ audience, resource }: OAuthClient) => ({ ...(audience && { audience }), ...(resource && { resource }) });
+  const scopeOf = ({ scopes = [] }: OAuthClient) => ({ ...(scopes.length > 0 && { scope: scopes.join(' ') }) });
+
+  const refresh = (client: OAuthClient, refreshToken: string, baseUrl: string): Promise<IssuedTokens> =>
+    request(client, baseUrl, [refreshToken], (server, oauthClient, authenticate, own) =>
+      refreshTokenGrantRequest(server, oauthClient, authenticate, refreshToken, { ...own, additionalParameters: targets(client) }),
+    );
+
+  return {
+    metadataOf,
+    refresh,
+
+    /** RFC 6749 section 4.4. */
+    obtain: (client: OAuthClient, baseUrl: string): Promise<IssuedTokens> =>
+      request(client, baseUrl, [], (server, oauthClient, authenticate, own) =>
+        clientCredentialsGrantRequest(server, oauthClient, authenticate, { ...targets(client), ...scopeOf(client) }, own),
+      ),
+
+    /** The address at which a person agrees (RFC 6749 section 4.1.1, RFC 7636 section 4.3). */
+    async addressFor(client: OAuthClient, { state, verifier, redirectUri }: Attempt, baseUrl: string): Promise<string> {
+      const { authorization_endpoint: endpoint = '' } = await metadataOf(client, baseUrl);
+      const url = URL.parse(endpoint);
+      if (!url || !(url.protocol === 'https:' || isLoopbackHost(url.hostname)))
+        throw new IssuerFailure('unsent', { description: 'The metadata of the issuer names no authorization endpoint.' });
+      const parameters = {
+        response_type: 'code',
+        client_id: client.client_id,
+        redirect_uri: redirectUri,
+        ...scopeOf(client),
+        ...targets(client),
+        state,
+        code_challenge: await calculatePKCECodeChallenge(verifier),
+        code_challenge_method: 'S256',
+      };
+      for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+      return url.href;
+    },
+
+    /**
+     * Exchanges the code of a callback (RFC 6749 section 4.1.3). Checks `state`, and `iss` if the issuer is known (RFC 9207).
+     * @param callback - parameters of the callback
+     */
+    async exchange(client: OAuthClient, attempt: Attempt, callback: URLSearchParams, baseUrl: string): Promise<IssuedTokens> {
+      const { state, verifier, redirectUri } = attempt;
+      const server = await metadataOf(client, baseUrl);
+      const parameters = new URLSearchParams(callback);
+      if (client.issuer === undefined) parameters.delete('iss');
+      let checked: URLSearchParams;
+      try {
+        checked = validateAuthResponse(server, { client_id: client.client_id }, parameters, state);
+      } catch (cause) {
+        const words = wordsOf(Object.fromEntries(parameters));
+        const isOther = { description: 'The answer does not come from the issuer of this service, or is incomplete.' };
+        throw new IssuerFailure('refused', { ...(words.error === undefined || !hasIssuer(server, parameters) ? isOther : words), cause });
+      }
+      const code = checked.get('code');
+      return request(client, baseUrl, [String(code), verifier], (found, oauthClient, authenticate, own) =>
+        authorizationCodeGrantRequest(found, oauthClient, authenticate, checked, redirectUri, verifier, {
+          ...own,
+          additionalParameters: targets(client),
+        }),
+      );
+    },
+
+    /**
+     * Checks whether the issuer knows the client, with a refresh token that does not exist: an issuer authenticates the client first.
+     * @throws IssuerFailure if it does not, or cannot be reached
+     */
+    async check(client: OAuthClient, baseUrl: string): Promise<void> {
+      try {
+        await refresh(client, 'this-refresh-token-does-not-exist', baseUrl);
+      } catch (error) {
+        const isKnown = error instanceof IssuerFailure && error.outcome === 'refused';
+        if (!isKnown || ['invalid_client', 'unauthorized_client', undefined].includes(error.words.error)) throw error;
+      }
+    },
+
+    /** Revokes tokens (RFC 7009), if the issuer offers that. Revoking a refresh token revokes its access tokens, too. */
+    async revoke(client: OAuthClient, { access, refresh: refreshToken }: Tokens, baseUrl: string): Promise<void> {
+      const server = await metadataOf(client, baseUrl);
+      if (server.revocation_endpoint === undefined) return;
+      const [authenticate = None()] = authenticationsOf(client, server);
+      const hint = refreshToken === undefined ? 'access_token' : 'refresh_token';
+      const own = { ...optionsFor(baseUrl), additionalParameters: { token_type_hint: hint } };
+      await revocationRequest(server, { client_id: client.client_id }, authenticate, refreshToken ?? access, own);
+    },
+  };
+}
+
+export type Issuers = ReturnType<typeof openIssuers>;
+
+/** Fails before anything is sent if the metadata has no usable address. */
+function asUnsent(cause: unknown): never {
+  if (cause instanceof IssuerFailure) throw cause;
+  throw new IssuerFailure('unsent', { description: 'The metadata of the issuer names no token endpoint.', cause });
+}
+
+const hasIssuer = ({ issuer }: AuthorizationServer, parameters: URLSearchParams): boolean =>
+  !parameters.has('iss') || parameters.get('iss') === issuer;
+
+const hiding = (secrets: readonly (string | undefined)[]): ((text: string) => string) => {
+  const headers = Object.fromEntries(secrets.flatMap((secret, at) => (secret === undefined ? [] : [[String(at), secret]])));
+  return openRedactor({ headers, query: {}, origins: [] }).hide;
+};
+
+/** The members of an answer; undefined if it is no JSON object, such as a page. */
+async function readAnswer(response: Response): Promise<Record<string, unknown> | undefined> {
+  try {
+    const value: unknown = JSON.parse(await response.text());
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const isEmpty = (value: unknown): boolean => value === null || value === '';
+
+/** Answers as issuers give them, in the form of RFC 6749 section 5.1: lists of scopes, numbers in quotation marks, empty members, no type. */
+function mend({ id_token: _, expires_in, scope, ...answer }: Record<string, unknown>): Record<string, unknown> {
+  const seconds = Number(isEmpty(expires_in) ? Number.NaN : expires_in);
+  return {
+    token_type: 'bearer',
+    ...Object.fromEntries(Object.entries(answer).filter(([, value]) => !isEmpty(value))),
+    ...(Number.isFinite(seconds) && seconds >= 0 && { expires_in: seconds }),
+    ...(Array.isArray(scope) ? { scope: scope.join(' ') } : typeof scope === 'string' && { scope }),
+  };
+}
+
+/** A token that a header field can carry. */
+const sendable = /^[\x21-\x7e]+$/;
+
+async function toTokens(
+  server: AuthorizationServer,
+  client: Client,
+  status: number,
+  answer: Record<string, unknown> | undefined,
+  hide: (text: string) => string,
+): Promise<IssuedTokens> {
+  // some issuers refuse with status 200
+  const isRefused = status !== 200 || (answer !== undefined && isEmpty(answer.access_token ?? null) && typeof answer.error === 'string');
+  if (isRefused) {
+    const mayHaveActed = status >= 500 && status !== 503;
+    const words = wordsOf(answer ?? {}, hide);
+    const description = words.error === undefined ? `The issuer answered with status ${status}.` : words.description;
+    throw new IssuerFailure(mayHaveActed ? 'unknown' : 'refused', { ...words, description });
+  }
+  try {
+    const response = Response.json(mend(answer ?? {}));
+    const tokens = await processGenericTokenEndpointResponse(server, client, response);
+    const { access_token: access, refresh_token: refresh, token_type, expires_in, scope } = tokens;
+    if (!sendable.test(access) || token_type !== 'bearer') throw new TypeError('the token cannot be sent');
+    return { access, refresh, lifeSeconds: expires_in, scopes: scope?.split(' ').filter((one) => one !== '') };
+  } catch (cause) {
+    throw new IssuerFailure('unknown', { description: 'The answer of the issuer contains no token that can be used.', cause });
+  }
+}
+
+export const issuersFromEnvironment = (): Issuers => openIssuers({ rules: egressRulesFromEnvironment() });

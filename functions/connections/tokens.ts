@@ -1,0 +1,194 @@
+import QuickLRU from 'quick-lru';
+import type { OAuthClient, StoredCredential } from '../../schemas/credential.ts';
+import { type Credential, type Credentials, credentialsFromEnvironment } from '../core/credentials/credentials.ts';
+import type { Around } from '../core/execution/around.ts';
+import type { ResolvedCall } from '../core/execution/resolve.ts';
+import type { CallToken } from '../core/relay/build-request.ts';
+import { CallFailed } from '../core/relay/call-failure.ts';
+import { carriesCredential } from '../core/relay/credential.ts';
+import type { Key } from '../core/table/keys.ts';
+import type { Table } from '../core/table/table.ts';
+import { clientIdentity, isConnected } from './client.ts';
+import { type GrantItem, type Grants, openGrants, type Renewal } from './grants.ts';
+import { IssuerFailure } from './issuer-failure.ts';
+import { type Issuers, issuersFromEnvironment } from './issuers.ts';
+import { connectionKeys, grantKeysOf } from './records.ts';
+import { connectFirst, credentialChanged, noToken, personRequired } from './refusals.ts';
+import { sealerFromEnvironment } from './seal.ts';
+
+/** How long opened tokens are cached, in milliseconds. */
+const openMs = 3_600_000;
+
+/** How long a token of the gate is used of which the issuer does not say how long it lives, in milliseconds. */
+const unsaidMs = 3_600_000;
+
+/** A token that the service refuses although it is younger than this, in milliseconds, is not renewed: a new one would be refused, too. */
+const youngMs = 10_000;
+
+export interface TokenParts {
+  table: Pick<Table, 'get'>;
+  credentials: Pick<Credentials, 'read'>;
+  grants: Pick<Grants, 'open' | 'renew'>;
+  issuers: Pick<Issuers, 'obtain' | 'refresh' | 'revoke'>;
+  /** milliseconds since the epoch */
+  now?: () => number;
+}
+
+/** A call that needs a token. */
+export interface TokenRequest extends Pick<ResolvedCall, 'service' | 'grant' | 'baseUrl'> {
+  url: string;
+  principal: string;
+  stored: StoredCredential;
+}
+
+interface Client extends TokenRequest {
+  /** with its fixed values */
+  credential: Credential;
+  client: OAuthClient;
+}
+
+/** The tokens in use, and how they are renewed. */
+interface Token {
+  item: GrantItem;
+  values: Credential;
+  renew: () => Promise<Token>;
+}
+
+/** Opens what obtains the token of a call: that of the gate itself or, with the record that the execution has read, of the person for whom the agent acts. */
+export function openTokens({ table, credentials, grants, issuers, now = Date.now }: TokenParts) {
+  const opened = new QuickLRU<string, Credential>({ maxSize: 2_000, maxAge: openMs });
+  const ofGate = new QuickLRU<string, GrantItem>({ maxSize: 1_000 });
+
+  /** What a call carries with the tokens of a record; undefined if they cannot be opened. */
+  async function valuesOf(key: Key, item: GrantItem, { credential, stored }: Client): Promise<Credential | undefined> {
+    const id = JSON.stringify([key, item.consent, item.client, item.rev, stored.version]);
+    const known = opened.get(id);
+    if (known) return known;
+    const tokens = await grants.open(key, item);
+    if (!tokens) return undefined;
+    const { headers, query, origins } = credential;
+    const values = { headers: { ...headers, Authorization: `Bearer ${tokens.access}` }, query, origins };
+    opened.set(id, values);
+    return values;
+  }
+
+  const renewalOf = ({ service, client, baseUrl }: Client, key: Key): Pick<Renewal, 'key' | 'serviceId' | 'discard'> => ({
+    key,
+    serviceId: service.service_id,
+    discard: (tokens) => issuers.revoke(client, tokens, baseUrl),
+  });
+
+  async function tokenOfGate(call: Client): Promise<Token> {
+    const { service, client, stored, baseUrl } = call;
+    const key = connectionKeys.ofService(service.service_id);
+    const id = `${service.service_id} ${stored.version}`;
+    const request = () => issuers.obtain(client, baseUrl);
+    const renewal = { ...renewalOf(call, key), client: stored.version, isRepeatable: true, request };
+    const isFresh = (item: GrantItem | undefined): item is GrantItem =>
+      item?.sealed !== undefined && item.client === stored.version && (item.until ?? (item.issued ?? 0) + unsaidMs) > now();
+
+    async function use(item: GrantItem | undefined): Promise<Token | undefined> {
+      const values = item?.client === stored.version ? await valuesOf(key, item, call) : undefined;
+      if (!item || !values) return undefined;
+      ofGate.set(id, item);
+      return { item, values, renew: () => renew(item) };
+    }
+
+    async function renew(seen: GrantItem | undefined): Promise<Token> {
+      const token = await use(await grants.renew(renewal, seen));
+      if (!token) throw credentialChanged();
+      return token;
+    }
+
+    const cached = ofGate.get(id);
+    const found = isFresh(cached) ? cached : await table.get<GrantItem>(key);
+    return ((isFresh(found) || undefined) && (await use(found))) ?? renew(found);
+  }
+
+  async function tokenOfPerson(call: Client): Promise<Token> {
+    const { service, client, principal, baseUrl } = call;
+    const { service_id: serviceId } = service;
+    const [key] = grantKeysOf(serviceId, principal);
+    if (!key) throw personRequired();
+    const renewal: Renewal = {
+      ...renewalOf(call, key),
+      client: clientIdentity(client),
+      isRepeatable: false,
+      request: async (tokens) => {
+        if (tokens?.refresh === undefined) throw new IssuerFailure('refused', noRefreshToken);
+        return issuers.refresh(client, tokens.refresh, baseUrl);
+      },
+    };
+
+    async function use(item: GrantItem | undefined): Promise<Token> {
+      const values = item && isConnected(item, client, now()) ? await valuesOf(key as Key, item, call) : undefined;
+      if (!item || !values) throw connectFirst(serviceId, baseUrl, item?.failure);
+      return { item, values, renew: () => renew(item) };
+    }
+
+    async function renew(seen: GrantItem): Promise<Token> {
+      try {
+        return await use(await grants.renew(renewal, seen));
+      } catch (error) {
+        const isOver = error instanceof IssuerFailure && (error.outcome === 'unknown' || error.words.error === 'invalid_grant');
+        throw isOver ? connectFirst(serviceId, baseUrl, error.words) : error;
+      }
+    }
+
+    const item = call.grant as GrantItem | undefined;
+    const isOver = item?.until !== undefined && item.until <= now();
+    return isOver && isConnected(item, client, now()) ? renew(item) : use(item);
+  }
+
+  async function readClient(request: TokenRequest): Promise<Client> {
+    const { service, stored, url } = request;
+    try {
+      const credential = await credentials.read(service.service_id, stored);
+      const { oauth: client, origins } = credential;
+      if (client && origins.includes(new URL(url).origin)) return { ...request, credential, client };
+      throw new TypeError('the record of the service and the secret differ');
+    } catch (error) {
+      throw new CallFailed('no_credential', error);
+    }
+  }
+
+  /** @throws ApiError whose `details.outcome` is `not_sent` */
+  return async (request: TokenRequest): Promise<CallToken> => {
+    const { service, stored, baseUrl } = request;
+    try {
+      const { item, values, renew } = await (stored.oauth?.grant === 'person' ? tokenOfPerson : tokenOfGate)(await readClient(request));
+      return {
+        values,
+        renew: async () => (now() - (item.issued ?? 0) < youngMs ? undefined : (await renew()).values),
+        recheck(current, grant) {
+          if (current.credential?.version !== stored.version) throw credentialChanged();
+          if (stored.oauth?.grant !== 'person') return;
+          const found = grant as GrantItem | undefined;
+          if (!isConnected(found, stored.oauth, now()) || found?.consent !== item.consent)
+            throw connectFirst(service.service_id, baseUrl, found?.failure);
+        },
+      };
+    } catch (error) {
+      throw error instanceof IssuerFailure ? noToken(error.words, error) : error;
+    }
+  };
+}
+
+const noRefreshToken = { error: 'invalid_grant', description: 'There is no refresh token.' };
+
+/** Obtains the token of a call before it is attempted, if the call's credential is an OAuth client. */
+export const aroundWith =
+  (obtain: ReturnType<typeof openTokens>): Around =>
+  async ({ holder }, call, attempt) => {
+    const { service, grant, baseUrl, upstreamRequest } = call;
+    const { url } = upstreamRequest;
+    const stored = service.credential;
+    if (stored?.oauth && carriesCredential(service, new URL(url).origin))
+      call.token = await obtain({ service, grant, baseUrl, url, stored, principal: holder.principal });
+    return attempt();
+  };
+
+export function tokensFromEnvironment(table: Table): Around {
+  const grants = openGrants(table, sealerFromEnvironment());
+  return aroundWith(openTokens({ table, grants, credentials: credentialsFromEnvironment(), issuers: issuersFromEnvironment() }));
+}
