@@ -2,6 +2,7 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { addAgents } from './agents/agents.ts';
 import { addApprovals } from './approvals/approvals.ts';
+import { addConnections } from './connections/connections.ts';
 import { addMcp } from './mcp/mcp.ts';
 import { addReceipts } from './receipts/commands.ts';
 import { addPolicyTry } from './trial/policy-try.ts';
@@ -11,6 +12,7 @@ export const features: readonly ((program: CommandUnknownOpts) => void)[] = [
   addMcp,
   addAgents,
   addApprovals,
+  addConnections,
   addReceipts,
   addPolicyTry,
   addTop,

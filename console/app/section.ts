@@ -1,6 +1,8 @@
 import { type ComponentChild, createContext } from 'preact';
 import { useContext } from 'preact/hooks';
+import type * as z from 'zod';
 import type { Rule } from '../../functions/core/policy/reading.ts';
+import type { credentialFacts } from '../../schemas/credential.ts';
 import type { Policy } from '../../schemas/policy.ts';
 import type { Column } from './components/table.tsx';
 import type { Call } from './made-calls.ts';
@@ -24,6 +26,8 @@ export interface AdminSection extends SectionLink {
   View?: Section['View'];
   /** What it shows about one agent, or in a tab of one service. */
   About?: (subject: Subject) => ComponentChild;
+  /** What it shows below the credential of a service. */
+  AboutCredential?: (credential: ShownCredential) => ComponentChild;
   /** What it shows below the editor of the policy. */
   AboutPolicy?: (edited: EditedPolicy) => ComponentChild;
   /** A hook: its columns in the list of the rules in force. */
@@ -35,6 +39,16 @@ export interface AdminSection extends SectionLink {
 export interface Subject {
   kind: 'service' | 'agent';
   id: string;
+}
+
+export interface ShownCredential {
+  /** of the service */
+  id: string;
+  /** null if there is no credential; undefined if the gate does not say */
+  facts: z.infer<typeof credentialFacts> | null | undefined;
+  /** what the API's document requires, by place */
+  suggested: URLSearchParams;
+  onChanged(): void;
 }
 
 export interface EditedPolicy {

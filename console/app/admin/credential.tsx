@@ -3,17 +3,16 @@ import type * as z from 'zod';
 import { Refusal } from '../../../client/errors.ts';
 import { issuesOf } from '../../../functions/core/json/json.ts';
 import { quote } from '../../../registry/shell-words.ts';
-import { type credentialFacts, credentialInput, type savedCredential } from '../../../schemas/credential.ts';
+import { credentialInput, type savedCredential } from '../../../schemas/credential.ts';
 import type { Issue } from '../../../schemas/errors.ts';
 import { otherProblems, Problems } from '../components/field.tsx';
 import { Fields } from '../components/fields.tsx';
 import { Items, Part, Shown, Time } from '../components/text.tsx';
 import type { Field, Typed } from '../field-values.ts';
 import { ask } from '../gate.ts';
+import type { ShownCredential } from '../section.ts';
 import { Act } from './act.tsx';
 import { readRecord } from './record-form.tsx';
-
-type CredentialFacts = z.infer<typeof credentialFacts>;
 
 /** The command's options for the names of the values, by field. */
 const options = { headers: 'header', query: 'query', 'next/headers': 'next-header', 'next/query': 'next-query' };
@@ -42,17 +41,8 @@ const typeNames = (headers: readonly string[], query: readonly string[]): Typed 
   return { headers: textOf(headers), query: textOf(query), 'next/headers': '', 'next/query': '' };
 };
 
-interface CredentialProps {
-  id: string;
-  /** null if there is no credential; undefined if the gate does not say */
-  facts: CredentialFacts | null | undefined;
-  /** names that the API's document requires, by place */
-  suggested: URLSearchParams;
-  onChanged(): void;
-}
-
 /** Shows facts about the credential, never a value, and a form to set it. Values are kept only in memory, until they are sent. */
-export function Credential({ id, facts, suggested, onChanged }: CredentialProps) {
+export function Credential({ id, facts, suggested, onChanged }: ShownCredential) {
   const path = `/api/services/${id}/credential`;
   const [typed, setTyped] = useState(() =>
     typeNames(facts?.headers ?? suggested.getAll('header'), facts?.query ?? suggested.getAll('query')),
@@ -116,7 +106,7 @@ export function Credential({ id, facts, suggested, onChanged }: CredentialProps)
   );
 }
 
-function Known({ facts }: Pick<CredentialProps, 'facts'>) {
+function Known({ facts }: Pick<ShownCredential, 'facts'>) {
   if (facts === undefined) return null;
   if (facts === null) return <p>No credential is set, so calls are sent without one.</p>;
   return (
@@ -127,7 +117,8 @@ function Known({ facts }: Pick<CredentialProps, 'facts'>) {
           by <Shown text={facts.set_by} />{' '}
         </>
       )}
-      at <Time at={facts.set_at} />: <Shown text={[...(facts.headers ?? []), ...(facts.query ?? [])].join(', ')} />, sent to{' '}
+      at <Time at={facts.set_at} />:{' '}
+      <Shown text={[...facts.headers, ...facts.query, ...(facts.oauth ? ['tokens that the gate obtains'] : [])].join(', ')} />, sent to{' '}
       <Shown text={facts.origins.join(', ')} /> only.
     </p>
   );

@@ -1,8 +1,9 @@
 /** The socket of the features in the console's views for admins. */
 import { agentsView } from '../agents/agents.tsx';
 import { approvalsView } from '../approvals/approvals.tsx';
+import { connectionsView } from '../connections/oauth-client.tsx';
 import type { AdminSection } from '../section.ts';
 import { trialView } from '../trial/policy-trial.tsx';
 import { usageView } from '../usage/usage.tsx';
 
-export const featureViews: readonly AdminSection[] = [approvalsView, agentsView, usageView, trialView];
+export const featureViews: readonly AdminSection[] = [approvalsView, agentsView, usageView, trialView, connectionsView];

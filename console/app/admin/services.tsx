@@ -1,3 +1,4 @@
+import { useContext } from 'preact/hooks';
 import type { IntentList } from '../../../schemas/intent.ts';
 import { type SavedService, type ServiceList, type ShownService, serviceInput, serviceUpdate } from '../../../schemas/service.ts';
 import { Awaited, EmptyState, Failure } from '../components/states.tsx';
@@ -7,7 +8,7 @@ import { Badge, Heading, Link, MethodBadge, Part, Shown, Way } from '../componen
 import { showToast } from '../components/toast.tsx';
 import { ask, useAll, useRead, useServices } from '../gate.ts';
 import { go, linkTo, pathOf } from '../route.ts';
-import { useColumnsOf, useSectionsAbout } from '../section.ts';
+import { AdminSections, useColumnsOf, useSectionsAbout } from '../section.ts';
 import { Act } from './act.tsx';
 import { Credential } from './credential.tsx';
 import { Changes } from './history.tsx';
@@ -109,6 +110,7 @@ export function ServiceView({ id, query }: { id: string; query: URLSearchParams 
   const path = `/api/services/${encodeURIComponent(id)}`;
   const reading = useRead<ShownService>(path, {}, 'admin');
   const about = useSectionsAbout();
+  const sections = useContext(AdminSections);
   const { answer, error, reload } = reading;
   if (answer === undefined) {
     return (
@@ -144,6 +146,10 @@ export function ServiceView({ id, query }: { id: string; query: URLSearchParams 
       {/* hidden rather than unmounted, to keep what was typed */}
       <div hidden={tab !== 'credential'}>
         <Credential id={id} facts={credential} suggested={query} onChanged={reload} />
+        {sections.map(
+          ({ path, AboutCredential }) =>
+            AboutCredential && <AboutCredential key={path} id={id} facts={credential} suggested={query} onChanged={reload} />,
+        )}
       </div>
       {tab === 'history' && <Changes asked={{ id }} />}
       <div hidden={tab !== 'settings'}>

@@ -1,0 +1,81 @@
+import type * as z from 'zod';
+import type { connectionList } from '../../../schemas/connections/connections.ts';
+import { Act } from '../admin/act.tsx';
+import { SignIn } from '../components/controls.tsx';
+import { Awaited, EmptyState } from '../components/states.tsx';
+import { Table } from '../components/table.tsx';
+import { Badge, Heading, Shown, Time } from '../components/text.tsx';
+import { deployment } from '../deployment.ts';
+import { ask, useRead } from '../gate.ts';
+import type { Section } from '../section.ts';
+import { session } from '../session.ts';
+import { useStore } from '../store.ts';
+
+type List = z.infer<typeof connectionList>;
+
+export const connections: Section = { path: 'connections', title: 'Connections', View: Connections };
+
+/** The services that agents call as the signed-in person. */
+function Connections() {
+  const current = useStore(session);
+  return (
+    <>
+      <Heading title="Connections" />
+      <p class="lead">
+        Agents that act for you can call some services as you, once you have agreed. Here you see which ones, and end what you no longer
+        want.
+      </p>
+      {current ? (
+        <Own key={current.userName} />
+      ) : deployment.signIn ? (
+        <p>
+          <SignIn title="Sign in to see your connections" kind="main" />
+        </p>
+      ) : (
+        <p>Nobody can sign in here. Use the command line: npx intent-gate connections list.</p>
+      )}
+    </>
+  );
+}
+
+function Own() {
+  const reading = useRead<List>('/api/connections', {}, 'admin');
+  const { answer, reload } = reading;
+  const found = answer?.value.connections ?? [];
+  return (
+    <>
+      <Awaited reading={reading} rows={3} />
+      {answer && found.length === 0 && (
+        <EmptyState title="You are connected to no service.">
+          An agent that needs you to connect is told the address of the page on which you can.
+        </EmptyState>
+      )}
+      <Table
+        label="Connections"
+        heads={['Service', 'Since', 'May', 'State', 'End']}
+        rows={found.map(({ service_id, service_name = service_id, scopes, state, connected_at, failure, url }) => [
+          <a href={url}>
+            <Shown text={service_name} />
+          </a>,
+          <Time at={connected_at} />,
+          scopes.join(', '),
+          state === 'connected' ? (
+            <Badge tone="good">connected</Badge>
+          ) : (
+            <>
+              <Badge tone="bad">connect again</Badge> <Shown text={failure?.description ?? failure?.error ?? ''} />
+            </>
+          ),
+          <Act
+            title="End"
+            isDangerous
+            question={`End your connection to ${service_name}?`}
+            command={`connections end ${service_id}`}
+            act={() => ask('DELETE', `/api/connections/${encodeURIComponent(service_id)}`, { isAdmin: true })}
+            onDone={reload}
+          />,
+        ])}
+      />
+    </>
+  );
+}

@@ -1,0 +1,128 @@
+import { useState } from 'preact/hooks';
+import type * as z from 'zod';
+import { Refusal } from '../../../client/errors.ts';
+import { issuesOf } from '../../../functions/core/json/json.ts';
+import type { credentialTest, serviceConnections } from '../../../schemas/connections/connections.ts';
+import { credentialInput } from '../../../schemas/credential.ts';
+import type { Issue } from '../../../schemas/errors.ts';
+import { Act } from '../admin/act.tsx';
+import { readRecord } from '../admin/record-form.tsx';
+import { otherProblems, Problems } from '../components/field.tsx';
+import { Fields } from '../components/fields.tsx';
+import { Items, Part, Shown, Time } from '../components/text.tsx';
+import { type Field, type Typed, typeValue } from '../field-values.ts';
+import { ask, useRead } from '../gate.ts';
+import type { AdminSection, ShownCredential } from '../section.ts';
+
+type Status = z.infer<typeof serviceConnections>;
+
+export const connectionsView: AdminSection = { path: 'connections', AboutCredential: OAuthClient };
+
+const text = { type: 'string' } as const;
+
+const fields: readonly Field[] = [
+  {
+    ...{ ...text, name: 'grant', label: 'Whose token calls carry', enum: ['client', 'person'], required: true },
+    labels: ["the gate's own", 'that of the person for whom the agent acts'],
+    hint: 'If it is the person’s, each person connects once, in the browser',
+  },
+  { ...text, name: 'issuer', label: 'Issuer', hint: 'Its metadata is read; or give its endpoints' },
+  { ...text, name: 'token_endpoint', label: 'Token endpoint', hint: 'If the issuer publishes no metadata' },
+  { ...text, name: 'authorization_endpoint', label: 'Authorization endpoint', hint: 'If people connect, and there is no metadata' },
+  { ...text, name: 'client_id', label: 'Client id', hint: 'As registered at the issuer', required: true },
+  { ...text, name: 'client_secret', label: 'Client secret', control: 'secret', hint: 'Empty for a public client' },
+  { name: 'scopes', label: 'Scopes', type: 'array', control: 'list', hint: 'Separated by commas' },
+  { ...text, name: 'audience', label: 'Audience', hint: 'If the issuer wants to know whom the token is for' },
+  { ...text, name: 'resource', label: 'Resource', hint: 'The same as an address (RFC 8707)' },
+].map((field): Field => ({ ...(field as Field), path: ['oauth', field.name] }));
+
+/** The client at an issuer as which the gate obtains tokens for a service: what is known of it, and a form to set it. */
+function OAuthClient({ id, facts, suggested, onChanged }: ShownCredential) {
+  const known = facts?.oauth ?? JSON.parse(suggested.get('oauth') ?? '{}');
+  const [typed, setTyped] = useState<Typed>(() =>
+    Object.fromEntries(fields.map((field) => [field.name, typeValue(field, known[field.name])])),
+  );
+  const [issues, setIssues] = useState<Issue[]>([]);
+
+  async function set(): Promise<boolean> {
+    const { body, issues: unread } = readRecord(fields, typed, {});
+    const checked = credentialInput.safeParse(body, { reportInput: true });
+    const found = [...unread, ...(checked.success ? [] : issuesOf(checked.error))];
+    setIssues(found);
+    if (found.length > 0) return false;
+    try {
+      await ask('PUT', `/api/services/${id}/credential`, { body, isAdmin: true });
+      setTyped({ ...typed, client_secret: '' });
+      return true;
+    } catch (error) {
+      setIssues(error instanceof Refusal ? error.issues : []);
+      throw error;
+    }
+  }
+
+  return (
+    <Part title="Tokens">
+      <p class="quiet">
+        Instead of a fixed credential, the gate can obtain tokens as a client of the service's OAuth issuer: one for itself, or one for each
+        person.
+      </p>
+      {facts?.oauth && <State key={facts.set_at} id={id} />}
+      <div class="fields">
+        <Fields fields={fields} typed={typed} issues={issues} onTyped={setTyped} />
+      </div>
+      <Problems problems={otherProblems(fields, issues)} />
+      <Act
+        title="Set the OAuth client"
+        command={`services credential oauth ${id} --grant ${typed.grant || 'client'} --issuer ${typed.issuer || 'https://issuer.example'} --client-id ${typed.client_id || 'ID'}`}
+        act={set}
+        onDone={onChanged}
+      />
+    </Part>
+  );
+}
+
+/** How many people are connected, what the issuer said last, and a test. */
+function State({ id }: { id: string }) {
+  const { answer, reload } = useRead<Status>(`/api/services/${id}/connections`, {}, 'admin');
+  const [tested, setTested] = useState<z.infer<typeof credentialTest>>();
+  const { people, failure, redirect_uri, renew_at } = answer?.value ?? {};
+  return (
+    <>
+      {people !== undefined && <p>{people === 1 ? '1 person is connected.' : `${people} people are connected.`}</p>}
+      {redirect_uri !== undefined && (
+        <p>
+          Register this redirect URI at the issuer: <code>{redirect_uri}</code>
+        </p>
+      )}
+      {renew_at !== undefined && (
+        <p>
+          The gate has a token, which it renews at <Time at={renew_at} />.
+        </p>
+      )}
+      {failure && (
+        <p class="notice">
+          At <Time at={failure.at} /> the issuer refused a token:{' '}
+          <Shown text={[failure.error, failure.description].filter(Boolean).join(': ') || 'it gave no reason'} />
+        </p>
+      )}
+      <Act
+        title="Test"
+        command={`services credential test ${id}`}
+        act={async () => {
+          setTested((await ask<z.infer<typeof credentialTest>>('POST', `/api/services/${id}/credential/test`, { isAdmin: true })).value);
+          reload();
+        }}
+      />
+      {tested && (
+        <div class="notice" role="status">
+          <Items
+            title={tested.ok ? 'It works.' : 'It does not work.'}
+            texts={[tested.error, tested.description, tested.token_endpoint && `Token endpoint: ${tested.token_endpoint}`].flatMap(
+              (line) => line ?? [],
+            )}
+          />
+        </div>
+      )}
+    </>
+  );
+}
