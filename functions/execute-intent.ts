@@ -68,7 +68,7 @@ export const action = createAction({
   limits: openRateLimiter(table),
   deferred: openDeferredCalls(table),
   start: openStart(),
-  relay: relayFromEnvironment({ protocols, signers: signersFromEnvironment() }),
+  relay: relayFromEnvironment({ signers: signersFromEnvironment() }, protocols),
   instead: insteadFromEnvironment(),
   ...executionFeatures(table),
 });

@@ -29,7 +29,7 @@ const run = createRun({
   }).resolve,
   findPolicy: policyFromEnvironment(table),
   limits: openRateLimiter(table),
-  relay: relayFromEnvironment({ protocols, signers: signersFromEnvironment(), maxDeadlineMs: longestCallSeconds * 1_000 }),
+  relay: relayFromEnvironment({ signers: signersFromEnvironment(), maxDeadlineMs: longestCallSeconds * 1_000 }, protocols),
   around,
   now: Date.now,
 });

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Credential, type Credentials, type CredentialValues, credentialsFromEnvironment } from '../credentials/credentials.ts';
-import { bounded, currentSignal } from '../runtime/invocation.ts';
+import { bounded, currentSignal, whenAborted } from '../runtime/invocation.ts';
 import { type Breaker, openBreaker } from './breaker.ts';
 import type { UpstreamCall } from './build-request.ts';
 import { CallFailed, describeCallError } from './call-failure.ts';
@@ -207,8 +207,8 @@ class Call {
   async #renew(): Promise<CredentialValues | undefined> {
     this.#phase = 'connecting';
     const second = await this.#in.call.token?.renew().catch(() => undefined);
-    const { credential } = this.#carried;
-    if (credential && second) this.#carried = { ...this.#carried, credential: { ...credential, next: second }, second };
+    const { credential, ...others } = this.#carried;
+    if (credential && second) this.#carried = { ...others, credential: { ...credential, next: second }, second };
     return second;
   }
 
@@ -288,16 +288,11 @@ class Call {
   }
 }
 
-/** Needed because the client observes a signal only once connected. Rejects late, so that an answer received so far wins. */
-const whenAborted = (signal: AbortSignal): Promise<never> =>
-  new Promise((_, reject) => signal.addEventListener('abort', () => setImmediate(reject, signal.reason), { once: true }));
-
 /** The relay of a deployment. */
-export const relayFromEnvironment = ({
-  protocols = [],
-  ...more
-}: Pick<RelayOptions, 'signers' | 'maxDeadlineMs' | 'maxAnswerBytes'> & { protocols?: readonly Protocol[] }): Relay =>
-  protocols.reduce(
-    (relay, speak) => speak(relay),
-    openRelay({ rules: egressRulesFromEnvironment(), credentials: credentialsFromEnvironment(), ...more }),
-  );
+export const relayFromEnvironment = (
+  more: Pick<RelayOptions, 'signers' | 'maxDeadlineMs' | 'maxAnswerBytes'>,
+  protocols: readonly Protocol[] = [],
+): Relay => {
+  const given = { rules: egressRulesFromEnvironment(), credentials: credentialsFromEnvironment() };
+  return protocols.reduce((relay, speak) => speak(relay), openRelay({ ...given, ...more }));
+};

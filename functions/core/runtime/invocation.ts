@@ -37,3 +37,7 @@ export async function bounded<T>(timeoutMs: number, step: (signal: AbortSignal) 
     outer?.removeEventListener('abort', end);
   }
 }
+
+/** Rejects once a signal is aborted, for work that does not observe it; late, so that a result so far wins. */
+export const whenAborted = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => signal.addEventListener('abort', () => setImmediate(reject, signal.reason), { once: true }));
