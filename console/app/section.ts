@@ -32,6 +32,8 @@ export interface AdminSection extends SectionLink {
   AboutPolicy?: (edited: EditedPolicy) => ComponentChild;
   /** A hook: its columns in the list of the rules in force. */
   useRuleColumns?(policy: Policy): readonly Column<Rule>[];
+  /** What it shows beside the choice of a document to import. */
+  AboutImport?: (chosen: ChosenImport) => ComponentChild;
   /** A hook: its columns in a list of services, agents, or the intents of a service. The rows are given by their ids. */
   useColumns?(list: 'services' | 'agents' | 'intents', serviceId?: string): readonly Column<string>[];
 }
@@ -49,6 +51,12 @@ export interface ShownCredential {
   /** what the API's document requires, by place */
   suggested: URLSearchParams;
   onChanged(): void;
+}
+
+export interface ChosenImport {
+  isBusy: boolean;
+  /** called with the address of what is to be imported instead of a document */
+  onAddress(address: string): void;
 }
 
 export interface EditedPolicy {

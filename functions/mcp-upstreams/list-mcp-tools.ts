@@ -36,9 +36,9 @@ export const createAction = ({ services, relay, egress }: Deps): AdminAction => 
       const named = tools.filter(isObject).filter(({ name }) => typeof name === 'string') as McpTools['tools'];
       return {
         server: session.server ?? {},
-        tools: named.map(({ name, title, description, inputSchema, outputSchema, annotations }) => ({
+        tools: named.map(({ name, title, description, inputSchema, outputSchema, annotations, execution }) => ({
           name,
-          ...{ title, description, inputSchema, outputSchema, annotations },
+          ...{ title, description, inputSchema, outputSchema, annotations, execution },
         })),
         ...(typeof nextCursor === 'string' && nextCursor !== '' && { next_cursor: nextCursor }),
       };

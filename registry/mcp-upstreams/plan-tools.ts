@@ -59,6 +59,7 @@ const nameOf = (tool: unknown): string => text(node(tool).name) ?? '';
 function makeIntent(tool: Node, intent_uid: string, url: string, path: string, addNote: AddNote): unknown {
   const { title, description, inputSchema, outputSchema } = tool;
   const annotations = node(tool.annotations);
+  if (node(tool.execution).taskSupport === 'required') throw new Unfit(path, 'can be called only as a task');
   const name = nameOf(tool);
   const input = readSchema(inputSchema, `${path}/inputSchema`);
   const operation: Operation = {

@@ -88,7 +88,9 @@ async function planDocument(context: CliContext, source: string, options: Import
     );
   const planWith = (headers: Record<string, string>) =>
     planImport(loaded.document, {
-      ...{ namespace, version, serviceName, baseUrl, documentUrl, rules, headers },
+      ...{ namespace, version, serviceName, baseUrl, documentUrl, headers },
+      // the gate has accepted the port of what it has read there itself
+      rules: { ...rules, ports: [...new Set([...rules.ports, portOf(documentUrl)])] },
       keepDeprecated: options.keepDeprecated === true,
       ignoreHeaders: options.ignoreHeader,
       findsHeaders: into === undefined,
@@ -152,10 +154,16 @@ async function loadOther({ api }: CliContext, address: string, into: Service | u
   throw new CliFailure('failure', failures.join(' '), { cause: failure });
 }
 
+const portOf = (url = ''): number => Number(URL.parse(url)?.port || 443);
+
 /** Allows the port in `baseUrl`, because only the deployment knows which ports it accepts. */
 function chooseRules(registryUrl: string, baseUrl = '', allowLoopback = false): EgressRules {
-  const port = Number(URL.parse(baseUrl)?.port || 443);
   const stack = readDescription();
   const localUpstreams = stack !== undefined && isStackAt(stack, registryUrl) ? (stack.local_upstreams ?? []) : [];
-  return { ports: [...new Set([443, port])], allowLoopback: allowLoopback || isLoopback(registryUrl), localUpstreams, ownHosts: [] };
+  return {
+    ports: [...new Set([443, portOf(baseUrl)])],
+    allowLoopback: allowLoopback || isLoopback(registryUrl),
+    localUpstreams,
+    ownHosts: [],
+  };
 }

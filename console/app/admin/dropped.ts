@@ -1,8 +1,9 @@
-/** Dropped or chosen files by path. */
+/** Dropped or chosen files by path, or an address from which the gate reads a document. */
 export interface Dropped {
-  /** display name of the file or folder */
+  /** display name of the file or folder, or the address */
   name: string;
   files: Map<string, File>;
+  isAddress?: boolean;
 }
 
 /** Maximum number of files in a folder. */

@@ -1,3 +1,4 @@
+import { useContext } from 'preact/hooks';
 import type { Applied } from '../../../registry/apply.ts';
 import { describeUnwanted } from '../../../registry/describe.ts';
 import { operand, quote } from '../../../registry/shell-words.ts';
@@ -8,6 +9,7 @@ import { FoldedTable } from '../components/table.tsx';
 import { Heading, Items, Shown, Way } from '../components/text.tsx';
 import type { Field } from '../field-values.ts';
 import { linkTo } from '../route.ts';
+import { AdminSections } from '../section.ts';
 import { onOtherUser, session } from '../session.ts';
 import { openStore, useDraft, useStore } from '../store.ts';
 import { chosenFiles, type Dropped } from './dropped.ts';
@@ -116,6 +118,11 @@ export function Import() {
           <DropField label="Drop the document here, or choose it" disabled={isBusy} onFiles={take} multiple accept=".json,.yaml,.yml" />
           <DropField label="Or drop its folder here, or choose it" disabled={isBusy} onFiles={take} {...{ webkitdirectory: true }} />
         </div>
+        {useContext(AdminSections).map(({ path, AboutImport }) =>
+          AboutImport ? (
+            <AboutImport key={path} isBusy={isBusy} onAddress={(name) => begin({ name, files: new Map(), isAddress: true })} />
+          ) : undefined,
+        )}
         <Fields fields={fields} typed={choices} issues={[]} onTyped={(typed) => setChoices({ ...choices, ...typed })} />
       </details>
       {dropped && !isBusy && (
@@ -139,7 +146,9 @@ export function Import() {
         </p>
       )}
       {state.step === 'imported' && <Imported {...state} />}
-      {dropped && <Command text={['import', ...options, operand('dry' in state ? state.dry.main : dropped.name)].join(' ')} />}
+      {dropped && (
+        <Command text={['import', ...options, operand('dry' in state && !dropped.isAddress ? state.dry.main : dropped.name)].join(' ')} />
+      )}
     </>
   );
 }

@@ -2,6 +2,7 @@ import { isLoopbackHost } from '../../../client/address.ts';
 import { type Applied, applyChanges } from '../../../registry/apply.ts';
 import type { ServiceChanges } from '../../../registry/compare.ts';
 import { compareDocument } from '../../../registry/compare-document.ts';
+import { documentKinds } from '../../../registry/features.ts';
 import type { ImportOptions } from '../../../registry/import/plan.ts';
 import { parseExact } from '../../../schemas/number.ts';
 import { deployment } from '../deployment.ts';
@@ -42,10 +43,16 @@ const openContext = (onProgress: OnProgress) => ({
  * Plans the import of a document as the command `import` does, with the files dropped beside it, and compares the plan with the registry.
  * @throws CliFailure or IntentGateError with a message for users
  */
-export async function dryRun({ files }: Dropped, { baseUrl, isDraft, main }: ImportChoices, onProgress: OnProgress): Promise<DryRun> {
+export async function dryRun(dropped: Dropped, { baseUrl, isDraft, main }: ImportChoices, onProgress: OnProgress): Promise<DryRun> {
   const context = openContext(onProgress);
   const { localUpstreams = [] } = deployment;
-  const rules = { ports: portsOf(baseUrl), allowLoopback: isLoopbackHost(new URL(gateUrl).hostname), localUpstreams, ownHosts: [] };
+  const files = dropped.isAddress ? await readAddress(dropped.name) : dropped.files;
+  const rules = {
+    ports: portsOf(baseUrl, dropped.name),
+    allowLoopback: isLoopbackHost(new URL(gateUrl).hostname),
+    localUpstreams,
+    ownHosts: [],
+  };
   const planner = openPlanner(files, main, { baseUrl, findsHeaders: true, rules, registryUrl: gateUrl });
   try {
     const planWith = async (headers: Record<string, string>) => {
@@ -60,8 +67,17 @@ export async function dryRun({ files }: Dropped, { baseUrl, isDraft, main }: Imp
   }
 }
 
-/** Allows the requested port, because only the deployment knows which ports it accepts. */
-const portsOf = (baseUrl = ''): number[] => [...new Set([443, Number(URL.parse(baseUrl)?.port || 443)])];
+/** Allows the requested ports, because only the deployment knows which ports it accepts. */
+const portsOf = (...urls: (string | undefined)[]): number[] => [
+  ...new Set([443, ...urls.map((url = '') => Number(URL.parse(url)?.port || 443))]),
+];
+
+/** What the gate reads at an address, as a file. */
+async function readAddress(address: string): Promise<Dropped['files']> {
+  const [kind] = documentKinds;
+  const document = (await kind?.load(openAdminApi(), address, undefined)) ?? {};
+  return new Map([['document.json', new File([JSON.stringify(document)], 'document.json')]]);
+}
 
 /** Applies a dry run. Can be repeated after an interruption to complete it. */
 export const applyDryRun = ({ changes }: DryRun, onProgress: OnProgress): Promise<Applied> =>

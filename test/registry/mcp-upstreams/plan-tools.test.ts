@@ -125,6 +125,14 @@ describe('input schemas', () => {
   });
 });
 
+test('a tool that can be called only as a task is skipped', () => {
+  const { skipped } = plan([
+    tool('slow', { execution: { taskSupport: 'required' } }),
+    tool('fast', { execution: { taskSupport: 'optional' } }),
+  ]);
+  expect(skipped).toEqual([{ operation: 'slow', path: '/tools/0', reason: 'can be called only as a task' }]);
+});
+
 test('a server whose address may not be called has no intents', () => {
   const { intents, skipped } = plan([tool('x')], { url: 'https://10.0.0.1/mcp' });
   expect([intents, skipped.length]).toEqual([[], 1]);
