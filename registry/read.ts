@@ -2,7 +2,7 @@ import type * as z from 'zod';
 import { Refusal } from '../client/errors.ts';
 import { executionPage, maxExecutionsOfPage, type RecordedExecution } from '../schemas/executions.ts';
 import { type FullIntent, fullIntent, fullIntentList, intentList } from '../schemas/intent.ts';
-import { type Service, service, serviceList } from '../schemas/service.ts';
+import { type Service, serviceList, shownService } from '../schemas/service.ts';
 import { foldName } from '../schemas/text.ts';
 import { type Api, type ApiCallOptions, nextQuery, type Progress, type RegistryContext, readAnswer } from './api.ts';
 import { CliFailure } from './failure.ts';
@@ -86,11 +86,17 @@ async function find<T extends z.ZodType>(
 
 export const findIntent = (api: Api, uid: string) =>
   find(api, intentPath(uid), fullIntent, { query: { view: 'full' }, isAdmin: 'if signed in' });
-export const findService = (api: Api, serviceId: string) => find(api, servicePath(serviceId), service);
+export const findService = (api: Api, serviceId: string) =>
+  find(
+    api,
+    servicePath(serviceId),
+    shownService.transform(({ credential: _, ...record }): Service => record),
+    { isAdmin: 'if signed in' },
+  );
 
 /** Services ordered by name, with their numbers of intents; with `name`, those whose names contain all its words. */
 export async function* listServices(api: Api, name = '') {
-  for await (const { services } of readPages(api, '/api/services', { name }, serviceList)) yield* services;
+  for await (const { services } of readPages(api, '/api/services', { name }, serviceList, 'if signed in')) yield* services;
 }
 
 /** @throws CliFailure if no service has this id or name */

@@ -54,7 +54,7 @@ async function readFromGate({ api }: CliContext, rules: readonly Rule[], uids: r
   }
   const isAsked = (subject: string) => rules.some(({ conditions }) => conditions.some((condition) => condition.subject.of === subject));
   if (isAsked('parameter')) {
-    for await (const { intents: listed } of readPages(api, '/api/intents/search', {}, intentPage)) {
+    for await (const { intents: listed } of readPages(api, '/api/intents/search', {}, intentPage, 'if signed in')) {
       for (const { intent_uid, input_parameters } of listed) {
         const known = intents.get(intent_uid);
         if (known) intents.set(intent_uid, { ...known, parameters: input_parameters.map(({ name }) => name) });

@@ -6,7 +6,7 @@ import { parseExact } from '../../schemas/number.ts';
 import { readCallsLeft } from './calls-left.ts';
 import { askConsent } from './consent.tsx';
 import { deployment } from './deployment.ts';
-import { gateUrl } from './gate.ts';
+import { gateUrl, pagePat } from './gate.ts';
 import { keep, readKept } from './store.ts';
 
 /** The page's agent id, which stays the same across visits, because it belongs to the page's key. */
@@ -60,7 +60,11 @@ const openAgent = (): Promise<IntentGate> => {
  * A PAT for the key of this page, once the policy has been accepted.
  * @throws IntentGateError
  */
-export const obtainPat = async (): Promise<string> => (await (await openAgent()).obtainPat()).pat;
+export async function obtainPat(): Promise<string> {
+  const { pat } = await (await openAgent()).obtainPat();
+  pagePat.set(pat);
+  return pat;
+}
 
 /**
  * Runs an intent with the key of this page, once the policy has been accepted.
@@ -73,6 +77,7 @@ export async function runIntent(
   onPending: (state: PendingExecution) => void,
 ): Promise<{ answer: Record<string, unknown>; facts: ExecutionFacts; upstream: Upstream | undefined; receipt: ReceiptFile | undefined }> {
   const agent = await openAgent();
+  await obtainPat();
   const answer = await agent.execute(intentUid, parameters, { wait: onPending });
   return { answer, facts, upstream: upstreamOf(answer), receipt: receiptOf(answer) };
 }

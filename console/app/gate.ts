@@ -2,7 +2,9 @@ import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { IntentGateError, Refusal } from '../../client/errors.ts';
 import { type Api, type ApiCallOptions, nextQuery, openApi } from '../../registry/api.ts';
 import type { ServiceList } from '../../schemas/service.ts';
+import { deployment } from './deployment.ts';
 import { accessToken, awaitSession, hasTokenEnded, renewSession, session } from './session.ts';
+import { openStore } from './store.ts';
 
 /** The base URL of the gate; the page is at `/console` below it. */
 export const gateUrl = new URL('.', location.href).href.replace(/\/$/, '');
@@ -36,6 +38,12 @@ export function openAdminApi(): Api {
   });
 }
 
+/** The PAT of this page, once it has one. */
+export const pagePat = openStore<string | undefined>(undefined);
+
+/** Who asks, in a gate that shows callers only what they may execute. */
+const viewerToken = (): string | undefined => (deployment.hidesIntents ? (accessToken() ?? pagePat.get()) : undefined);
+
 export interface Answered<T> {
   value: T;
   /** entity tag of the record, to send as `If-Match` */
@@ -49,7 +57,8 @@ export interface Answered<T> {
  * @throws IntentGateError, or SignInEnded
  */
 export async function ask<T>(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, options?: ApiCallOptions): Promise<Answered<T>> {
-  const { body, headers } = await api.call(method, path, options);
+  const bearer = method === 'GET' ? viewerToken() : undefined;
+  const { body, headers } = await api.call(method, path, { ...(bearer && { bearer }), ...options });
   return { value: body as T, etag: headers.get('etag') ?? undefined, next: nextQuery(headers) };
 }
 
@@ -99,7 +108,7 @@ export function useWork<T>(work: (signal: AbortSignal) => Promise<T>, inputs: re
 
 /** Reads a resource, and reads again when path or query change. */
 export const useRead = <T>(path: string, query: Record<string, string> = {}, as?: 'admin'): Work<Answered<T>> =>
-  useWork((signal) => ask<T>('GET', path, { query, signal, isAdmin: as === 'admin' }), [JSON.stringify([path, query, as])]);
+  useWork((signal) => ask<T>('GET', path, { query, signal, isAdmin: as === 'admin' }), [JSON.stringify([path, query, as]), viewerToken()]);
 
 /** Reads all pages of a list. */
 export async function readAll<Page, Item>(
@@ -117,6 +126,6 @@ export async function readAll<Page, Item>(
 }
 
 export const useAll = <Page, Item>(path: string, itemsOf: (page: Page) => readonly Item[], as?: 'admin'): Work<Item[]> =>
-  useWork((signal) => readAll(path, itemsOf, { signal, isAdmin: as === 'admin' }), [path, as]);
+  useWork((signal) => readAll(path, itemsOf, { signal, isAdmin: as === 'admin' }), [path, as, viewerToken()]);
 
 export const useServices = (as?: 'admin') => useAll('/api/services', ({ services }: ServiceList) => services, as);

@@ -1,6 +1,6 @@
 import type { Deployment } from '../core/http/page.ts';
 import { type Action, serve } from '../core/http/serve.ts';
-import { readEnvironment, splitList } from '../core/runtime/environment.ts';
+import { isCatalogueHidden, readEnvironment, splitList } from '../core/runtime/environment.ts';
 import { readConsole } from './files.ts';
 import { fillConsole, scriptedPage, withoutSlash } from './pages.ts';
 
@@ -34,6 +34,7 @@ export const handler = serve(
       readConsole,
       ...(domain && clientId && { signIn: { domain, clientId } }),
       ...(signInClient && { offersSignIn: true }),
+      ...(isCatalogueHidden() && { hidesIntents: true }),
       ...(localUpstreams && { localUpstreams: splitList(localUpstreams) }),
     }),
   ),

@@ -11,9 +11,10 @@ export const documentsStack: FeatureStack = {
       ? admins.addCodeClient('Console', '/console', { refreshTokenValidity: Duration.hours(8) })
       : undefined;
     if (client) admins.clientIds.push(client.clientId);
-    const { localUpstreams } = settings;
+    const { localUpstreams, catalogue } = settings;
     return {
-      environment: ({ adminSignIn }) => ({
+      environment: ({ adminSignIn, documents }) => ({
+        ...(documents === 'console' && catalogue !== 'public' && { [variables.catalogue]: catalogue }),
         ...(adminSignIn && localUpstreams.length > 0 && { [variables.localUpstreams]: localUpstreams.join(',') }),
         ...(adminSignIn && client && { [variables.signInDomain]: client.domain, [variables.consoleClient]: client.clientId }),
       }),

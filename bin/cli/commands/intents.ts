@@ -55,7 +55,7 @@ export function addIntents(program: CommandUnknownOpts): void {
         return terminal.json(all);
       }
       const query = { query: words.join(' '), namespace, tags, page_size: limit };
-      const page = readAnswer(intentPage, await api.call('GET', '/api/intents/search', { query }));
+      const page = readAnswer(intentPage, await api.call('GET', '/api/intents/search', { query, isAdmin: 'if signed in' }));
       const { total_results } = page.pagination;
       terminal.table(page.intents.map(({ intent_uid, intent_name, service_name }) => [intent_uid, service_name, intent_name]));
       if (total_results > page.intents.length)

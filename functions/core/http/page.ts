@@ -15,6 +15,8 @@ export interface Deployment {
     clientId: string;
   };
   offersSignIn?: true;
+  /** callers see only intents that they may execute */
+  hidesIntents?: true;
   /** hosts on the developer's own network that intents may call; in a local stack only */
   localUpstreams?: readonly string[];
 }
