@@ -14,12 +14,13 @@ import type { IssueCheck } from './core/pat/bind-agent.ts';
 import type { VerifyDomain } from './core/pat/issue.ts';
 import type { Protocol } from './core/relay/call.ts';
 import type { CallSigner } from './core/relay/headers.ts';
-import type { SearchEngine } from './core/search/search-engine.ts';
+import type { ReadHealth, SearchEngine } from './core/search/search-engine.ts';
 import type { Table } from './core/table/table.ts';
 import { speakMcp } from './mcp-upstreams/relay.ts';
 import { openSearchFromEnvironment } from './opensearch/engine.ts';
 import { receiptsFromEnvironment } from './receipts/around.ts';
 import { trialObserverFromEnvironment } from './trial/trial-verdict.ts';
+import { readHealthFromEnvironment } from './usage/health.ts';
 import { directoriesFromEnvironment } from './web-bot-auth/agent-directory.ts';
 import { callSignerFromEnvironment } from './web-bot-auth/signer.ts';
 
@@ -66,3 +67,9 @@ const searchEngines: readonly (() => SearchEngine | undefined)[] = [openSearchFr
 
 export const searchEngineFromEnvironment = (): SearchEngine | undefined =>
   searchEngines.map((open) => open()).find((engine) => engine !== undefined);
+
+/** What reports how the calls of intents have fared: the first that this deployment has. */
+const healthReports: readonly ((table: Table) => ReadHealth | undefined)[] = [readHealthFromEnvironment];
+
+export const healthReportFromEnvironment = (table: Table): ReadHealth | undefined =>
+  healthReports.map((open) => open(table)).find((read) => read !== undefined);

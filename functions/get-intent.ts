@@ -18,7 +18,9 @@ import { policyFromEnvironment } from './core/registry/policy-in-force.ts';
 import { noSuchIntent } from './core/registry/refusals.ts';
 import { isCatalogueHidden } from './core/runtime/environment.ts';
 import { withNearestFromEnvironment } from './core/search/nearest.ts';
+import type { ReadHealth } from './core/search/search-engine.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
+import { healthReportFromEnvironment } from './features.ts';
 
 export interface Deps {
   /** without it, nobody sees drafts */
@@ -27,6 +29,7 @@ export interface Deps {
   findPolicy: FindPolicy;
   verifyPat?: VerifyPat;
   look?: Look | undefined;
+  readHealth?: ReadHealth | undefined;
 }
 
 /**
@@ -34,7 +37,7 @@ export interface Deps {
  * the policy says about this intent in particular; `paused` is present while its service is paused.
  */
 export const createAction =
-  ({ verifyAdmin, intents, findPolicy, verifyPat, look }: Deps): Action =>
+  ({ verifyAdmin, intents, findPolicy, verifyPat, look, readHealth }: Deps): Action =>
   async (request) => {
     const { intent_uid } = parse(z.object({ intent_uid: intentUid }), { intent_uid: request.pathParameter('intent_uid') });
     const { view } = request.query(viewQuery);
@@ -50,11 +53,13 @@ export const createAction =
     const policy = viewer?.policy ?? (await openCallerPolicy(findPolicy, verifyPat)(request));
     const terms = describeTerms(policy.compiled, judgedIntent(found.intent, found.service));
     const { service_name, paused, rev } = found.service;
-    const shown = { ...describe(found.intent, service_name), ...(paused && { paused }) };
+    const { health } = (await readHealth?.())?.(intent_uid) ?? {};
+    const shown = { ...describe(found.intent, service_name), ...(paused && { paused }), ...(health && { health }) };
     const headers = viewer && privateHeaders;
-    if (terms.length === 0) return revalidated(shown, recordTag(found.intent, rev, view), headers);
-    const termsDigest = canonicalDigest([policy.digest, terms]).slice(0, 8);
-    return revalidated({ ...shown, terms }, recordTag(found.intent, rev, view, termsDigest), headers);
+    const tagOf = (...parts: unknown[]) =>
+      recordTag(found.intent, rev, view, ...[...parts, health].flatMap((part) => (part ? canonicalDigest(part).slice(0, 8) : [])));
+    if (terms.length === 0) return revalidated(shown, tagOf(), headers);
+    return revalidated({ ...shown, terms }, tagOf([policy.digest, terms]), headers);
   };
 
 const table = tableFromEnvironment();
@@ -63,12 +68,13 @@ const findPolicy = policyFromEnvironment(table);
 const verifyPat = patVerifierFromEnvironment();
 
 const look = lookFromEnvironment(table, findPolicy);
+const readHealth = healthReportFromEnvironment(table);
 
-export const action = createAction({ intents, findPolicy, verifyPat, look });
+export const action = createAction({ intents, findPolicy, verifyPat, look, readHealth });
 
 export const handler = serve(
   withNearestFromEnvironment(
-    createAction({ verifyAdmin: adminVerifierFromEnvironment(), intents, findPolicy, verifyPat, look }),
+    createAction({ verifyAdmin: adminVerifierFromEnvironment(), intents, findPolicy, verifyPat, look, readHealth }),
     findPolicy,
   ),
 );

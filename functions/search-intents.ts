@@ -11,11 +11,11 @@ import { sightOf } from './core/policy/sight.ts';
 import { policyFromEnvironment } from './core/registry/policy-in-force.ts';
 import { openRegistry } from './core/registry/registry.ts';
 import { toBriefIntent, toCatalogueEntry } from './core/search/document.ts';
-import { type Hit, type SearchEngine, searchWith } from './core/search/search-engine.ts';
+import { type Hit, type ReadHealth, type SearchEngine, searchWith } from './core/search/search-engine.ts';
 import { openSqliteEngine } from './core/search/sqlite/engine.ts';
 import { snapshotsFromEnvironment } from './core/search/sqlite/snapshots.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
-import { searchEngineFromEnvironment } from './features.ts';
+import { healthReportFromEnvironment, searchEngineFromEnvironment } from './features.ts';
 
 export interface Deps {
   engine: SearchEngine;
@@ -23,6 +23,7 @@ export interface Deps {
   /** without it, `allowed` is computed as for a caller without a PAT */
   verifyPat?: VerifyPat;
   look?: Look | undefined;
+  readHealth?: ReadHealth | undefined;
 }
 
 const show = {
@@ -33,17 +34,22 @@ const show = {
 
 /** `GET /api/intents/search`: by relevance if there is a query, else by intent_uid. */
 export const createAction =
-  ({ engine, findPolicy, verifyPat, look }: Deps): Action =>
+  ({ engine, findPolicy, verifyPat, look, readHealth }: Deps): Action =>
   async (request) => {
     const given = request.query(searchQuery);
     const query = { ...given, query: given.query?.trim() || undefined };
     const viewer = await look?.(request);
     const policy = viewer?.policy ?? (await openCallerPolicy(findPolicy, verifyPat)(request));
-    const { hits, total } = await engine.search(
-      { ...query, ...(viewer?.sight && { permitted: 'true' }) },
-      searchWith((!query.permitted && viewer?.sight) || sightOf(policy.compiled)),
-    );
-    const intents = hits.map(({ match, ...hit }) => ({ ...show[query.view ?? 'details'](hit), ...(match && { match }) }));
+    const healthOf = await readHealth?.();
+    const isFailing = (uid: string): boolean => healthOf?.(uid)?.isFailing ?? false;
+    const sight = (!query.permitted && viewer?.sight) || sightOf(policy.compiled);
+    const asked = { ...query, ...(viewer?.sight && { permitted: 'true' as const }) };
+    const { hits, total } = await engine.search(asked, { ...searchWith(sight), isFailing });
+    const intents = hits.map(({ match, ...hit }) => ({
+      ...show[query.view ?? 'details'](hit),
+      ...(match && { match }),
+      ...(healthOf?.(hit.intent.intent_uid) && { health: healthOf(hit.intent.intent_uid)?.health }),
+    }));
     const pagination = paginate(total, query.page, query.page_size);
     const after = query.query === undefined ? hits.at(-1)?.intent.intent_uid : undefined;
     const links = pageLinks(request, pagination, after);
@@ -57,6 +63,12 @@ export const look = lookFromEnvironment(table, findPolicy);
 
 export const engine: SearchEngine = searchEngineFromEnvironment() ?? openSqliteEngine(openRegistry(table), snapshotsFromEnvironment());
 
-export const action = createAction({ engine, findPolicy, verifyPat: patVerifierFromEnvironment(), look });
+export const action = createAction({
+  engine,
+  findPolicy,
+  verifyPat: patVerifierFromEnvironment(),
+  look,
+  readHealth: healthReportFromEnvironment(table),
+});
 
 export const handler = serve(action);

@@ -8,6 +8,7 @@ import type { FeatureStack } from './feature-resources.ts';
 import { opensearchStack } from './opensearch/stack.ts';
 import { receiptStack } from './receipts/stack.ts';
 import { signInStack } from './sign-in/stack.ts';
+import { usageStack } from './usage/stack.ts';
 import { webBotAuthStack } from './web-bot-auth/stack.ts';
 
 /** A tuple, from whose members those of the gate derive. */
@@ -20,6 +21,7 @@ const stacks = [
   webBotAuthStack,
   opensearchStack,
   receiptStack,
+  usageStack,
 ] as const satisfies readonly FeatureStack[];
 
 type MembersOf<Stack> = Stack extends FeatureStack<infer Members> ? Members : never;

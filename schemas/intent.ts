@@ -150,6 +150,18 @@ const terms = z.array(z.string()).describe('what the usage policy states about t
 
 const paused = z.literal(true).describe('present while an admin has paused the service: executions are refused (503)');
 
+const health = z
+  .strictObject({
+    calls: z.int().min(0).describe("calls of the intent's endpoint"),
+    failures: z.int().min(0).describe('calls without an answer, or answered with 401, 403, 429 or 5xx'),
+    p95_ms: z.int().optional().describe('95 % of the answers took at most this many milliseconds; absent if it is above 10,000'),
+    since: z.iso.datetime(),
+  })
+  .describe('how calls of the last 24 hours have fared, with the setting `showHealth` and at least 20 calls by three agents')
+  .meta({ id: 'IntentHealth' });
+
+export type IntentHealth = z.infer<typeof health>;
+
 /** The body that replaces an intent. Read-only members of the full view are accepted if they are unchanged. */
 export const intentUpdate = intentInput
   .safeExtend({
@@ -159,6 +171,7 @@ export const intentUpdate = intentInput
     digest: z.string().optional().describe('must be that of the current record'),
     terms: terms.optional().describe('ignored, because it comes from the policy'),
     paused: paused.optional().describe('ignored, because it comes from the service'),
+    health: health.optional().describe('ignored, because it is measured'),
   })
   .meta({ id: 'IntentUpdate', description: 'The body that replaces an intent, as GET with `view=full` returns it.' });
 
@@ -209,7 +222,7 @@ export const toIntentDetails = (intent: IntentInput, serviceName: string, digest
 
 /** The response of `GET /api/intents/{intent_uid}`. */
 export const describedDetails = intentDetails
-  .extend({ terms: terms.optional(), paused: paused.optional() })
+  .extend({ terms: terms.optional(), paused: paused.optional(), health: health.optional() })
   .meta({ id: 'IntentWithTerms', description: 'An intent, the terms of the policy for it, and whether its service is paused.' });
 
 export const viewQuery = z.object({
@@ -221,6 +234,7 @@ export const fullIntent = intentDetails
   .extend({
     terms: terms.optional(),
     paused: paused.optional(),
+    health: health.optional(),
     intent_id: intentUid,
     service_id: z.string(),
     input_parameters: z.array(recordedParameter),
@@ -308,7 +322,7 @@ const match = z.strictObject({
 
 export type Match = z.infer<typeof match>;
 
-export const intentPage = pageOf(intentDetails.extend({ match: match.optional() })).meta({
+export const intentPage = pageOf(intentDetails.extend({ match: match.optional(), health: health.optional() })).meta({
   id: 'IntentPage',
   description: 'A page of search results; `match` is present with `explain=true`.',
 });
@@ -320,6 +334,7 @@ const briefIntent = z
     summary: z.string().describe('the first sentence of the description'),
     required: z.array(z.string()).describe('the names of the required inputs'),
     match: match.optional(),
+    health: health.optional(),
   })
   .meta({ id: 'BriefIntent', description: 'A summary of an intent. GET /api/intents/{intent_uid} returns the details.' });
 

@@ -211,6 +211,7 @@ const checks: Record<string, ((table: Table) => void) | string> = {
   },
   'work | processor time per 1,000 | headroom at 10,000/s on one core | requests per 1,000 | memory': 'tools/bench/ceilings.ts',
   'with `catalogue: permitted` | ': 'test/functions/catalogue.test.ts',
+  'with `showHealth` | ': 'test/functions/usage/health.test.ts',
   'setting | default | meaning': ({ lines }) =>
     expect(lines).toEqual(describeSettings().map(({ name, fallback, meaning }) => `| \`${name}\` | ${fallback} | ${meaning} |`)),
   'endpoint | type | used for': (table) => {

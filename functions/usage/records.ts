@@ -3,15 +3,18 @@ import { definePartitions, type Key, partitions, toSlot, toSortKey } from '../co
 declare module '../core/table/keys.ts' {
   interface FeatureRecords {
     stats: true;
+    health: true;
   }
 }
 
-const key = definePartitions({ stats: { table: 'activity', prefix: 'STATS#' } });
+const key = definePartitions({ stats: { table: 'activity', prefix: 'STATS#' }, health: { table: 'activity', prefix: 'HEALTH#' } });
 
 /** A record beside the executions, whose partitions have the same prefix. */
 const beside = (name: string, sk: string): Key => ({ pk: partitions.executed.prefix + name, sk });
 
 export const usageKeys = {
+  /** the summary of the last 24 hours */
+  health: (): Key => key('health', '', 'HEALTH'),
   /** the run that adds up executions */
   countingRun: (): Key => beside('RUN', 'RUN'),
   /** marks the totals of a minute as out of date */

@@ -33,8 +33,13 @@ export interface Counted extends Item {
   service_id?: string;
   intent_uid?: string;
   agent_id?: string;
+  /** holders of the PATs under which an intent was called: some of them, up to {@link minAgents} */
+  callers?: string[];
   last_failure?: { at: number; code: 'OK' | ErrorCode; upstream_status?: number };
 }
+
+/** Number of agents from which on it is reported how the calls of an intent have fared. */
+export const minAgents = 3;
 
 export type Totals = Key & Counted;
 
@@ -50,7 +55,7 @@ const isUpstreamFailure = (status: number | undefined): boolean =>
   status === undefined || status >= 500 || [401, 403, 429].includes(status);
 
 export function countOne({ at, outcome, upstream_host, upstream_status, upstream_ms, drift, ...names }: Executed): Counted {
-  const { service_id, intent_uid, agent_id } = names;
+  const { service_id, intent_uid, agent_id, holder = agent_id } = names;
   const isFailure = upstream_host !== undefined && isUpstreamFailure(upstream_status);
   return {
     ...(service_id !== undefined && { service_id }),
@@ -58,7 +63,7 @@ export function countOne({ at, outcome, upstream_host, upstream_status, upstream
     agent_id,
     executions: 1,
     ...(outcome !== 'OK' && { [`refused_${outcome}`]: 1 }),
-    ...(upstream_host !== undefined && { upstream_calls: 1 }),
+    ...(upstream_host !== undefined && { upstream_calls: 1, callers: [holder] }),
     ...(isFailure && { upstream_failures: 1 }),
     ...(drift && { drift: 1 }),
     ...(upstream_ms !== undefined && { upstream_ms: Math.round(upstream_ms), [latencyName(upstream_ms)]: 1 }),
@@ -77,6 +82,8 @@ function addTo(sum: Counted, one: Counted): void {
     counters.set(name, counts);
     if (counts) sum[name] = ((sum[name] as number | undefined) ?? 0) + (one[name] as number);
   }
+  if (one.callers && sum.intent_uid === one.intent_uid)
+    sum.callers = [...new Set([...(sum.callers ?? []), ...one.callers])].slice(0, minAgents);
   if (one.last_failure && one.last_failure.at >= (sum.last_failure?.at ?? 0)) sum.last_failure = one.last_failure;
 }
 

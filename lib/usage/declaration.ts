@@ -4,6 +4,7 @@ import { stats, statsByAgent, statsByIntent, statsQuery } from '../../schemas/us
 import type { Declaration } from '../declaration.ts';
 import { wholeProcessorMb } from '../endpoints/endpoint.ts';
 import { currency, serviceId } from '../endpoints/fixtures.ts';
+import { flag } from '../settings/kinds.ts';
 
 /** The counts of one execution. */
 const counted = {
@@ -54,7 +55,9 @@ export const usage = {
       logLines: 'executed',
       everyMinutes: 1,
       isQuiet: true,
-      needs: { table: { executed: ['query', 'put', 'update', 'delete', 'writeAll'], stats: ['query', 'put', 'delete'] } },
+      needs: {
+        table: { executed: ['query', 'put', 'update', 'delete', 'writeAll'], stats: ['query', 'put', 'delete'], health: ['put'] },
+      },
       logMetrics: { Oldest: { metric: 'UsageAge', pattern: '$.message = "counted executions"', value: '$.oldest_seconds' } },
       alarms: {
         UsageErrors: { metric: 'failedRuns', above: 2, description: 'Executions are not being counted.' },
@@ -69,5 +72,12 @@ export const usage = {
       memoryMb: wholeProcessorMb,
     },
   ],
-  records: { stats: 'totals of executions' },
+  additions: {
+    'search-intents': { needs: { table: { health: ['get'] } } },
+    'get-intent': { needs: { table: { health: ['get'] } } },
+  },
+  settings: {
+    showHealth: flag.default(false).describe('search results and intents say [how calls of the last day have fared](search.md#health)'),
+  },
+  records: { stats: 'totals of executions', health: 'how the calls of intents have fared' },
 } as const satisfies Declaration;

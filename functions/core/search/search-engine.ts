@@ -1,4 +1,4 @@
-import type { IntentDetails, IntentEndpoint, Match } from '../../../schemas/intent.ts';
+import type { IntentDetails, IntentEndpoint, IntentHealth, Match } from '../../../schemas/intent.ts';
 import type { SearchQuery } from '../../../schemas/search.ts';
 import { judgedIntent } from '../policy/conditions.ts';
 import type { Sight } from '../policy/sight.ts';
@@ -17,7 +17,19 @@ export interface SearchResult {
   total: number;
 }
 
+/** How the calls of an intent have fared. */
+export interface ReportedHealth {
+  health: IntentHealth;
+  /** whether all of its calls have failed for an hour */
+  isFailing: boolean;
+}
+
+/** Reads how the calls of intents have fared. @returns a lookup by uid; undefined if nothing is reported */
+export type ReadHealth = () => Promise<(intentUid: string) => ReportedHealth | undefined>;
+
 export interface SearchOptions {
+  /** Whether an intent comes after those that are as relevant. */
+  isFailing?: (uid: string) => boolean;
   /** Whether the policy does not permit an intent to the caller. Such intents come last among the best hits; with `permitted`, they are left out. */
   isForbidden?: (uid: string, read: () => { record: IntentRecord; service_name: string }) => boolean;
   /** stands for the rules behind `isForbidden`: while neither it nor the registry changes, no intent is judged twice */

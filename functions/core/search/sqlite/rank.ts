@@ -63,6 +63,9 @@ function select({ ids, scores }: Scored, isSelected: (id: number) => boolean): S
 
 const compareCandidates = (a: Candidate, b: Candidate): number => b.score - a.score || (a.uid < b.uid ? -1 : 1);
 
+/** Intents are as relevant as others if their scores agree in two decimals. */
+const equalScore = ({ score }: Candidate): number => Math.round(score * 100);
+
 function embedQuestion(question: string): { whole: Float32Array; sentences: Float32Array[] } | undefined {
   const { embed } = wordVectors();
   const [whole, ...sentences] = splitQuestion(question).map(embed);
@@ -70,6 +73,7 @@ function embedQuestion(question: string): { whole: Float32Array; sentences: Floa
 }
 
 export interface RankingOptions {
+  isFailing?: ((uid: string) => boolean) | undefined;
   isForbidden?: ((id: number, uid: string) => boolean) | undefined;
   weights?: RankingWeights | undefined;
 }
@@ -140,7 +144,7 @@ export function prepareRanking(database: DatabaseSync, { postings, embeddings, o
     words: readonly string[],
     filters: Filter[],
     { uid, page, page_size }: SearchQuery,
-    { weights, isForbidden }: RankingOptions = {},
+    { weights, isForbidden, isFailing }: RankingOptions = {},
   ): Ranking {
     const isWanted = openFilter(filters, uid !== undefined);
     const found = postings.score(words, isWanted);
@@ -152,9 +156,17 @@ export function prepareRanking(database: DatabaseSync, { postings, embeddings, o
       .map((entry) => ({
         ...entry,
         isForbidden: isForbidden?.(entry.id, entry.uid) ?? false,
+        isFailing: isFailing?.(entry.uid) ?? false,
         nameMatch: named.get(entry.id) ?? 0,
       }))
-      .sort((a, b) => Number(a.isForbidden) - Number(b.isForbidden) || b.nameMatch - a.nameMatch || compareCandidates(a, b));
+      .sort(
+        (a, b) =>
+          Number(a.isForbidden) - Number(b.isForbidden) ||
+          b.nameMatch - a.nameMatch ||
+          equalScore(b) - equalScore(a) ||
+          Number(a.isFailing) - Number(b.isFailing) ||
+          compareCandidates(a, b),
+      );
     const first = (page - 1) * page_size;
     const entries = sorted.slice(first, first + page_size);
     const missing = page_size - entries.length;

@@ -96,7 +96,7 @@ export function prepareSearch(database: DatabaseSync, inMemory: InMemory) {
     return known;
   }
 
-  function search(query: SearchQuery, { weights, isForbidden, judgedBy }: IndexSearchOptions = {}): SearchResult {
+  function search(query: SearchQuery, { weights, isForbidden, judgedBy, isFailing }: IndexSearchOptions = {}): SearchResult {
     const filters = filtersOf(query);
     const words = respell(questionWords(query.query ?? ''), inMemory.postings.isKnown);
     const known = judgedBy && verdictsOf(judgedBy);
@@ -116,7 +116,7 @@ export function prepareSearch(database: DatabaseSync, inMemory: InMemory) {
     const { entries, total } =
       query.query === undefined
         ? list(database, filters, query)
-        : rank(query.query, words, filters, query, { weights, isForbidden: isLeftOut });
+        : rank(query.query, words, filters, query, { weights, isForbidden: isLeftOut, isFailing });
     const hits = entries.map(({ id, score }): Hit => {
       const { record, digest, service_name } = read(id);
       const intent = toIntentDetails(record, service_name, digest);
