@@ -4,7 +4,7 @@
  */
 import { agents } from './agents/declaration.ts';
 import { approvals } from './approvals/declaration.ts';
-import { connectionPages, connections } from './connections/declaration.ts';
+import { connections, ownConnections } from './connections/declaration.ts';
 import type { Declaration, Merged } from './declaration.ts';
 import { documents } from './documents/declaration.ts';
 import { mcp } from './mcp/declaration.ts';
@@ -27,7 +27,7 @@ const declared = [
   agents,
   signIn,
   connections,
-  connectionPages,
+  ownConnections,
   webBotAuth,
   opensearch,
   receipts,

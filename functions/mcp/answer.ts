@@ -7,6 +7,7 @@ import { isObject, type JsonObject, type JsonValue } from '../core/json/json.ts'
 import { ApiError } from '../core/runtime/api-error.ts';
 import { continueTrace, readTrace } from '../core/runtime/trace.ts';
 import { type ClientCapabilities, isLegacyTask, readCapabilities, sessionHeaders, tasksExtension } from './client-capabilities.ts';
+import { elicit, mayOpen, pageOf } from './elicit.ts';
 import { describeInput } from './input-schema.ts';
 import { describeRpcError, RpcError, type RpcId, type RpcMessage, readId, readMessage } from './json-rpc.ts';
 import { describeOutput, describeRefusal, explainRefusal } from './result.ts';
@@ -176,7 +177,7 @@ function readBody(request: ApiRequest) {
 
 /**
  * Runs a tool. Refusals are results, so that a model can read them and act on them.
- * @throws RpcError the refusal of a legacy task
+ * @throws RpcError the refusal of a legacy task, or a page that the user of a legacy client has to see
  */
 async function runTool(tool: Tool, args: JsonObject, request: ApiRequest, client: ClientCapabilities): Promise<object> {
   const entry = { request_id: request.requestId, tool: tool.name };
@@ -187,6 +188,8 @@ async function runTool(tool: Tool, args: JsonObject, request: ApiRequest, client
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     logAnswer('tool', entry, error);
+    const page = pageOf(error, request.requestId);
+    if (page && mayOpen(page, client)) return elicit(page, client, client.key);
     if (isLegacyTask(client)) throw asRpcError(error, request, tool.name);
     return describeRefusal(explainRefusal(tool.name, error, request.requestId));
   }

@@ -17,8 +17,8 @@ export interface ClientCapabilities {
   urls: boolean;
   /** default idempotency key if the call is deferred; the same when the client repeats the call */
   key: string;
-  /** the user has answered an earlier response to this call, which named the approval page */
-  hasSeenPage: boolean;
+  /** the pages that earlier responses to this call named, and which the user has answered */
+  seenPages: readonly string[];
 }
 
 /** Whether a legacy client has requested a task: the response then does not wait for the call. */
@@ -35,20 +35,20 @@ export const sessionHeaders = ({ capabilities }: JsonObject): Record<string, str
 export function readCapabilities(era: Era, params: JsonObject, request: ApiRequest): ClientCapabilities {
   if (era === 'modern') {
     const declared = within(params._meta, capabilitiesKey);
-    const { requestState } = params;
+    const { requestState, inputResponses } = params;
     return {
       era,
       tasks: isObject(within(declared, 'extensions', tasksExtension)),
       urls: isObject(within(declared, 'elicitation', 'url')),
       key: requestState === undefined ? newKey() : requireKey(requestState),
-      hasSeenPage: within(params.inputResponses, 'approval', 'action') !== undefined,
+      seenPages: isObject(inputResponses) ? Object.keys(inputResponses).filter((page) => within(inputResponses, page, 'action')) : [],
     };
   }
   const session = request.headerValues('mcp-session-id').find((id) => urlSession.test(id));
   // the client repeats exactly the same call once its user has seen the page
   const { pat: _, ...named } = isObject(params.arguments) ? params.arguments : {};
   const key = session === undefined ? newKey() : `mcp-${canonicalDigest([session, named])}`;
-  return { era, tasks: isObject(params.task), urls: session !== undefined, key, hasSeenPage: false };
+  return { era, tasks: isObject(params.task), urls: session !== undefined, key, seenPages: [] };
 }
 
 const newKey = (): string => `mcp-${randomUUID()}`;

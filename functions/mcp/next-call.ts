@@ -41,6 +41,8 @@ const adviceByReason = new Map<unknown, string>([
   ['policy_changed', `The policy has changed. ${acceptPolicy}`],
   ['agent_blocked', `Stop: this agent is blocked. ${tellPerson} to ask the operators of this gate.`],
   ['paused', `${tellPerson} that this service is paused, or search_intents for another intent.`],
+  ['connect', `${tellPerson} to open the url in details and connect to the service there; then make the same call again.`],
+  ['person_required', `${tellPerson} that this intent needs a host in which they sign in, or search_intents for another intent.`],
   ['denied', notDone],
   ['expired', notDone],
   ['no_longer_holds', notDone],

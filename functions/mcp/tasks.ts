@@ -6,7 +6,7 @@ import type { ApiResponse } from '../core/http/response.ts';
 import { ApiError } from '../core/runtime/api-error.ts';
 import { timeOfUlid } from '../core/runtime/ulid.ts';
 import type { ClientCapabilities } from './client-capabilities.ts';
-import { RpcError } from './json-rpc.ts';
+import { elicit, mayOpen, type Page } from './elicit.ts';
 import { describeOutput, describeRefusal, explainRefusal, remarksOn } from './result.ts';
 import type { Era } from './revision.ts';
 import type { PendingCall } from './tool.ts';
@@ -47,20 +47,13 @@ function createTask(era: Era, executionId: string, state: PendingExecution): obj
 export function answerPending(call: PendingCall, client: ClientCapabilities, request: ApiRequest): object {
   const { state, usesConnectionPat } = call;
   if (client.tasks && usesConnectionPat) return createTask(client.era, call.executionId, state);
-  if (client.urls && state.status === 'waiting' && !client.hasSeenPage) return elicit(call, client, request);
+  const url = `${request.baseUrl}/console#/approvals/${call.executionId}`;
+  const page: Page = { name: 'approval', message: approvalNeeded, url, id: call.executionId };
+  if (state.status === 'waiting' && mayOpen(page, client)) return elicit(page, client, call.key);
   return explain(call);
 }
 
-/** Asks the client to open the approval page (2025-11-25 and 2026-07-28, "URL Mode Elicitation"). */
-function elicit({ executionId, key }: PendingCall, { era }: ClientCapabilities, { baseUrl }: ApiRequest): object {
-  const message = 'A person has to approve this call. The page shows it to the admins of this gate, who decide there.';
-  const params = { mode: 'url', message, url: `${baseUrl}/console#/approvals/${executionId}` };
-  if (era === 'modern')
-    return { resultType: 'input_required', inputRequests: { approval: { method: 'elicitation/create', params } }, requestState: key };
-  throw new RpcError('urlElicitationRequired', `${message} Then make the same call again.`, {
-    data: { elicitations: [{ ...params, elicitationId: executionId }] },
-  });
-}
+const approvalNeeded = 'A person has to approve this call. The page shows it to the admins of this gate, who decide there.';
 
 /** Explains in text how to repeat the call. */
 function explain({ state, key }: PendingCall): object {

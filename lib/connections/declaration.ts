@@ -47,6 +47,15 @@ export const connections = {
         example: noExample,
       },
     },
+  },
+  additions: { 'execute-intent': calling, 'run-deferred-call': calling },
+  records: { grant: 'sealed tokens of services', connecting: 'people who are at an issuer' },
+} as const satisfies Declaration;
+
+/** For people, who have to be able to sign in. */
+export const ownConnections = {
+  onlyWith: 'signIn',
+  endpoints: {
     Execution: {
       'list-connections': {
         method: 'GET',
@@ -78,15 +87,6 @@ export const connections = {
         example: { path: { service_id: serviceId } },
       },
     },
-  },
-  additions: { 'execute-intent': calling, 'run-deferred-call': calling },
-  records: { grant: 'sealed tokens of services', connecting: 'people who are at an issuer' },
-} as const satisfies Declaration;
-
-/** The pages at which people connect: they need the sign-in of people. */
-export const connectionPages = {
-  onlyWith: 'signIn',
-  endpoints: {
     'Sign-in': {
       'show-connection': {
         ...page,

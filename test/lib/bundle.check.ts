@@ -57,6 +57,8 @@ const sizes: Record<string, number> = {
   'change-intents': 550,
   'issue-pat': 530,
   'issue-token': 510,
+  'end-connection': 500,
+  'finish-connection': 500,
   'get-openapi': 40,
   'get-docs-asset': 40,
   'get-api-catalog': 40,
@@ -80,7 +82,7 @@ describe.each(rows)('the bundle of $name', ({ name, needs }) => {
       parser: text.includes('must be execute or exceedRateLimit'),
     }).toEqual({
       table: needs.table !== undefined,
-      kms: needs.kms !== undefined || needs.catalogue !== undefined || needs.callKey === true || needs.receipts !== undefined,
+      kms: [needs.kms, needs.catalogue, needs.callKey, needs.grantKey, needs.receipts].some((need) => need !== undefined),
       snapshots: needs.snapshots !== undefined || ['log', 'read'].includes(needs.receipts ?? ''),
       credentials: needs.credentials !== undefined,
       policy: needs.policy === true,
