@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { beyondInvocation } from '../core/runtime/invocation.ts';
 import { describeCause, log } from '../core/runtime/log.ts';
+import type { Condition } from '../core/table/expression.ts';
 import type { Key } from '../core/table/keys.ts';
 import type { Item, Table } from '../core/table/table.ts';
 import { IssuerFailure, type IssuerWords } from './issuer-failure.ts';
@@ -73,7 +74,7 @@ const pauseBriefly = (): Promise<void> => delay(pollMs * (0.5 + Math.random()));
 const marginOf = (lifeMs: number): number => Math.min(60_000, lifeMs / 10);
 
 /** Tokens of people and of the gate. Only sealed tokens are stored. */
-export function openGrants(table: Pick<Table, 'get' | 'update'>, sealer: Sealer, now: () => number = Date.now, pause = pauseBriefly) {
+export function openGrants(table: Pick<Table, 'get' | 'update' | 'pause'>, sealer: Sealer, now: () => number = Date.now) {
   const renewing = new Map<string, Promise<GrantItem | undefined>>();
 
   const sealedMembers = async (key: Key, { lifeSeconds, scopes, ...tokens }: IssuedTokens) => ({
@@ -96,10 +97,12 @@ export function openGrants(table: Pick<Table, 'get' | 'update'>, sealer: Sealer,
   /** Begins a renewal with one conditional write. @returns undefined if another one has begun, or the tokens have changed */
   async function takeLease({ key, client }: Renewal, item: GrantItem | undefined) {
     const lease = randomUUID();
-    const when = [
-      item?.rev === undefined ? (['absent', 'rev'] as const) : (['=', 'rev', item.rev] as const),
-      // a retry after a lost response recognises its own write
-      ['any', ['absent', 'lease'], ['=', 'lease', item?.lease ?? lease], ['=', 'lease', lease]] as const,
+    // a retry after a lost response recognises its own write
+    const isOwn = ['=', 'lease', lease] as const;
+    const when: Condition[] = [
+      item?.rev === undefined ? ['any', ['absent', 'rev'], isOwn] : ['=', 'rev', item.rev],
+      ['any', ['absent', 'lease'], item?.lease === undefined ? isOwn : ['=', 'lease', item.lease], isOwn],
+      ...(item?.consent === undefined ? [] : [['=', 'consent', item.consent] as const]),
     ];
     const first = item?.rev === undefined && { rev: 0, client, expires_at: expiresAt() };
     const isTaken = await table.update(key, {
@@ -178,7 +181,7 @@ export function openGrants(table: Pick<Table, 'get' | 'update'>, sealer: Sealer,
         const renewed = await renewFrom(renewal, item);
         if (renewed !== 'overtaken') return renewed;
       } else if (now() > endMs) throw tokenBusy();
-      else await pause();
+      else await (table.pause?.(0, pollMs, pollMs) ?? pauseBriefly());
       item = await table.get<GrantItem>(key);
       if (!isRepeatable && (!item || item.consent !== seen?.consent)) return item;
       if (item && item.rev !== seen?.rev && item.lease === undefined) return item;

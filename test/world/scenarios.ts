@@ -15,6 +15,7 @@ import { bindAgent } from '../support/bind-agent.ts';
 import { blockedApprovalScenarios } from './agents/approvals.ts';
 import { agentScenarios } from './agents/scenarios.ts';
 import { approvalScenarios } from './approvals/scenarios.ts';
+import { connectionScenarios } from './connections/scenarios.ts';
 import type { Caller, Scenario } from './explore.ts';
 import { handlerScenarios } from './handler-scenarios.ts';
 import { feedScenarios } from './opensearch/scenarios.ts';
@@ -322,4 +323,5 @@ export const scenarios: Scenario[] = [
   ...blockedApprovalScenarios,
   ...searchScenarios,
   ...signInScenarios,
+  ...connectionScenarios,
 ];
