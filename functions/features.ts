@@ -4,7 +4,7 @@
  */
 import { approvalCheckFromEnvironment } from './agents/approval-check.ts';
 import { approvalRequestsFromEnvironment } from './approvals/request.ts';
-import { grantKeysOf } from './connections/records.ts';
+import { personGrantKeys } from './connections/records.ts';
 import { tokensFromEnvironment } from './connections/tokens.ts';
 import { type Around, nest } from './core/execution/around.ts';
 import type { Observe } from './core/execution/execution.ts';
@@ -28,7 +28,7 @@ import { callSignerFromEnvironment } from './web-bot-auth/signer.ts';
 const around: readonly ((table: Table) => Around)[] = [receiptsFromEnvironment, tokensFromEnvironment];
 
 /** At most one has a record that is read with those of an execution. */
-const grants: readonly GrantKeysOf[] = [grantKeysOf];
+const grants: readonly GrantKeysOf[] = [personGrantKeys];
 
 /** What notes something about each execution. */
 const observers: readonly ((table: Table) => Observe)[] = [trialObserverFromEnvironment];

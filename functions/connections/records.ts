@@ -28,5 +28,5 @@ export const connectionKeys = {
 };
 
 /** The key of the grant that is read with each execution of a person. */
-export const grantKeysOf: GrantKeysOf = (serviceId, principal) =>
+export const personGrantKeys: GrantKeysOf = (serviceId, principal) =>
   isPerson(principal) ? [connectionKeys.ofPerson(principal, serviceId)] : [];

@@ -12,7 +12,7 @@ import { clientIdentity, isConnected } from './client.ts';
 import { type GrantItem, type Grants, openGrants, type Renewal } from './grants.ts';
 import { IssuerFailure } from './issuer-failure.ts';
 import { type Issuers, issuersFromEnvironment } from './issuers.ts';
-import { connectionKeys, grantKeysOf } from './records.ts';
+import { connectionKeys, personGrantKeys } from './records.ts';
 import { connectFirst, credentialChanged, noToken, personRequired } from './refusals.ts';
 import { sealerFromEnvironment } from './seal.ts';
 
@@ -108,7 +108,7 @@ export function openTokens({ table, credentials, grants, issuers, now = Date.now
   async function tokenOfPerson(call: Client): Promise<Token> {
     const { service, client, principal, baseUrl } = call;
     const { service_id: serviceId } = service;
-    const [key] = grantKeysOf(serviceId, principal);
+    const [key] = personGrantKeys(serviceId, principal);
     if (!key) throw personRequired();
     const renewal: Renewal = {
       ...renewalOf(call, key),

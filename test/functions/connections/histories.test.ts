@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { openConnections } from '../../../functions/connections/connections.ts';
 import { type GrantItem, openGrants } from '../../../functions/connections/grants.ts';
 import { IssuerFailure } from '../../../functions/connections/issuer-failure.ts';
-import { connectionKeys, grantKeysOf } from '../../../functions/connections/records.ts';
+import { connectionKeys, personGrantKeys } from '../../../functions/connections/records.ts';
 import { openSealer, type Tokens } from '../../../functions/connections/seal.ts';
 import { openTokens } from '../../../functions/connections/tokens.ts';
 import { personOf } from '../../../functions/core/pat/holder.ts';
@@ -87,7 +87,7 @@ async function play(seed: number): Promise<{ carried: number; refused: number }>
     },
     async call(person, service) {
       const principal = personOf(person);
-      const [key] = grantKeysOf(service, principal);
+      const [key] = personGrantKeys(service, principal);
       const grant = key && (await table.get(key));
       const record = {
         kind: 'service' as const,

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { openConnections } from '../../../functions/connections/connections.ts';
 import { openGrants } from '../../../functions/connections/grants.ts';
 import { openIssuers } from '../../../functions/connections/issuers.ts';
-import { grantKeysOf } from '../../../functions/connections/records.ts';
+import { personGrantKeys } from '../../../functions/connections/records.ts';
 import { openSealer } from '../../../functions/connections/seal.ts';
 import { aroundWith, openTokens as open } from '../../../functions/connections/tokens.ts';
 import { openKms } from '../../../functions/core/aws/kms.ts';
@@ -32,7 +32,7 @@ export function openConnectionParts(gate: Gate, { timeoutMs = 1_000 }: { timeout
   function openTokens({ over = table, now = Date.now }: { over?: Table; now?: () => number } = {}) {
     const grants = openGrants(over, openSeal(), now);
     const obtain = open({ table: over, grants, credentials: gate.credentials, issuers: openIssuers({ rules, timeoutMs }), now });
-    return { obtain, around: nest(aroundWith(obtain)), grantKeysOf };
+    return { obtain, around: nest(aroundWith(obtain)), grantKeysOf: personGrantKeys };
   }
 
   /** Gives a service a credential. */
@@ -69,7 +69,7 @@ export function openConnectionParts(gate: Gate, { timeoutMs = 1_000 }: { timeout
       const stored = service?.credential;
       if (!stored) throw new Error('the service has no credential');
       const principal = subject === undefined ? 'thumbprint-1' : personOf(subject);
-      const [key] = grantKeysOf(serviceId, principal);
+      const [key] = personGrantKeys(serviceId, principal);
       const grant = key && (await table.get(key));
       const url = `${stored.origins[0]}/countries`;
       return (await (tokens ?? openTokens()).obtain({ service, stored, principal, grant, baseUrl, url })).values;
