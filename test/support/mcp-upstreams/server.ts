@@ -83,6 +83,7 @@ export async function startMcpServer(server: McpServer) {
     /** ends every session without telling anybody */
     endSessions: () => sessions.clear(),
     /** methods of the requests so far, or `response` for what answers the server */
-    methods: (): string[] => upstream.seen.map(({ body }) => JSON.parse(body).method ?? 'response'),
+    methods: (): string[] =>
+      upstream.seen.map(({ method, body }) => (method === 'POST' ? (JSON.parse(body).method ?? 'response') : method)),
   };
 }

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { afterAll, expect, test } from '@jest/globals';
 import { bodyOf, startApi } from '../../../e2e/api.ts';
 import { makeFolder } from '../../../support/folder.ts';
@@ -54,6 +55,32 @@ test('a tool of another MCP server is found and executed through /mcp, with the 
   expect(result.structuredContent.intents.map(({ intent_uid }: { intent_uid: string }) => intent_uid)).toContain(uid('keep'));
   const { body } = await api.executeOverMcp(pat, uid('keep'), { p: 7 });
   expect(body.result).toMatchObject({ isError: false, structuredContent: { p: 7 } });
+});
+
+test('a tool has receipts, one call for each key, calls in the background, and the limit of its service', async () => {
+  const pat = await api.obtainPat();
+  const calls = () => upstream.methods().filter((method) => method === 'tools/call').length;
+  const before = calls();
+  const first = await api.execute(pat, uid('keep'), { p: 8 }, { 'Idempotency-Key': 'once' });
+  const second = await api.execute(pat, uid('keep'), { p: 8 }, { 'Idempotency-Key': 'once' });
+  expect([bodyOf(first), bodyOf(second), calls() - before]).toEqual([{ p: 8 }, { p: 8 }, 1]);
+  expect(first.headers.get('execution-receipt')).toMatch(/^ey/);
+
+  const later = await api.execute(pat, uid('keep'), { p: 9 }, { 'Idempotency-Key': 'later', Prefer: 'respond-async' });
+  const path = new URL(bodyOf(later, 202).execution).pathname.replace(/^.*(?=\/api\/)/, '');
+  let state = bodyOf(await api.call('GET', path, { token: pat }));
+  for (let polls = 0; state.status === 'working' && polls < 100; polls++) {
+    await setTimeout(100);
+    state = bodyOf(await api.call('GET', path, { token: pat }));
+  }
+  expect(state).toMatchObject({ status: 'done', outcome: { status: 200, body: { p: 9 } } });
+
+  const service = await succeedJson('services', 'show', 'Fake server');
+  const { service_id, ...record } = service;
+  bodyOf(await api.asAdmin('PUT', `/api/services/${service_id}`, { ...record, limit: { rate: 1, period: 3_600 } }));
+  bodyOf(await api.execute(pat, uid('keep'), { p: 1 }));
+  expect(await api.execute(pat, uid('keep'), { p: 1 })).toMatchObject({ status: 429, body: { error: { code: 'TOO_MANY_REQUESTS' } } });
+  expect(calls() - before).toBe(3);
 });
 
 test('an import says that neither a document nor an MCP server is at an address', async () => {
