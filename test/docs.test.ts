@@ -18,6 +18,7 @@ import { responseHeaders } from '../lib/documents/headers.ts';
 import { endpoints } from '../lib/endpoints.ts';
 import { describeSettings, parseSettings, SettingsError, warnOfRates } from '../lib/settings.ts';
 import { exitCodes } from '../registry/failure.ts';
+import { credentialInput } from '../schemas/credential.ts';
 import { executionState } from '../schemas/deferred.ts';
 import { errorTable } from '../schemas/errors.ts';
 import { endpoint, intentInput } from '../schemas/intent.ts';
@@ -195,6 +196,14 @@ const checks: Record<string, ((table: Table) => void) | string> = {
       ),
     ),
   'situation | what happens': 'test/functions/core/execution/call-queue.test.ts',
+  'bound | at most': 'test/functions/core/relay/http-client.test.ts',
+  'corpus | nDCG@10 | with plain FTS5': 'tools/bench/search.ts',
+  'grant | whose token a call carries': (table) => {
+    const { oauth } = credentialInput.shape;
+    expect(firstCells(table).flatMap(codeIn)).toEqual(oauth.unwrap().shape.grant.options);
+  },
+  'refusal | what it means': 'test/functions/connections/person-tokens.test.ts',
+  'with tokens | what happens': 'test/functions/connections/person-tokens.test.ts',
   'what stays | a month | remove it with': 'test/lib/template.check.ts',
   'scenarios | promise': 'test/long/prove.ts',
   'with real components | promise': 'test/long/prove.ts',

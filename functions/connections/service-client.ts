@@ -29,11 +29,18 @@ export async function requireClient(
   return { service, client };
 }
 
-/** @throws ApiError NOT_FOUND unless people connect to the service */
+/**
+ * The same for the pages of people, who are not told whether there is such a service.
+ * @throws ApiError NOT_FOUND unless people connect to the service, SERVICE_UNAVAILABLE
+ */
 export async function requirePersonClient(...parts: Parameters<typeof requireClient>): Promise<ServiceClient> {
-  const found = await requireClient(...parts);
-  if (found.client.grant !== 'person') throw noClient();
+  const found = await requireClient(...parts).catch((error: unknown) => {
+    throw error instanceof ApiError && error.code === 'NOT_FOUND' ? nobodyConnects() : error;
+  });
+  if (found.client.grant !== 'person') throw nobodyConnects();
   return found;
 }
 
 const noClient = () => new ApiError('NOT_FOUND', 'The service exists, but has no credential of this kind.');
+
+export const nobodyConnects = () => new ApiError('NOT_FOUND', 'There is no such service, or people do not connect to it.');
