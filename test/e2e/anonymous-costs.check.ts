@@ -43,6 +43,10 @@ const authorizePath = `/oauth/authorize?${new URLSearchParams({
   resource: `${api.stack.base_url}/mcp`,
 })}`;
 
+const oauth = { issuer: 'https://id.example', client_id: 'gate', grant: 'person' };
+bodyOf(await api.asAdmin('PUT', `/api/services/${service_id}/credential`, { oauth, origins: ['https://world.example'] }));
+const madeUpSession = { Cookie: `intent-gate-sign-in=${'a'.repeat(43)}` };
+
 type Request = [method: string, path: string, call?: Call];
 
 const get =
@@ -122,8 +126,18 @@ const requests: Record<string, () => Request | Promise<Request>> = {
   ),
   'GET /docs/{asset}': get(`/docs/${asset}`),
   'GET /oauth/authorize': get(authorizePath),
-  'GET /oauth/authorize, with a made-up session': get(authorizePath, { headers: { Cookie: `intent-gate-sign-in=${'a'.repeat(43)}` } }),
+  'GET /oauth/authorize, with a made-up session': get(authorizePath, { headers: madeUpSession }),
   'GET /oauth/signed-in': get('/oauth/signed-in?code=made-up&state=made-up'),
+  'GET /api/connections, with a forged token': get('/api/connections', { token: forged }),
+  'DELETE /api/connections/{service_id}, with a forged token': () => ['DELETE', `/api/connections/${service_id}`, { token: forged }],
+  'GET /connect/{service_id}, with a made-up session': get(`/connect/${service_id}`, { headers: madeUpSession }),
+  'POST /connect/{service_id}, with a made-up session': post(`/connect/${service_id}`, {
+    headers: { ...madeUpSession, 'Content-Type': 'application/x-www-form-urlencoded' },
+    body: 'form_token=made-up',
+  }),
+  'GET /connect/{service_id}/callback, with a made-up session': get(`/connect/${service_id}/callback?code=made-up&state=made-up`, {
+    headers: madeUpSession,
+  }),
   'POST /oauth/accept': postForm('/oauth/accept', `${authorizePath.split('?')[1]}&decision=accept&policy=p&form_token=t`),
   'POST /oauth/token, with a made-up code': postForm(
     '/oauth/token',
