@@ -490,7 +490,7 @@ describe('refused credentials', () => {
   const at = (origin: string) => ({ ...headers('X-Key'), origins: [origin] });
 
   test.each<[Record<string, unknown>, string, string]>([
-    [{}, '', 'must have headers or query'],
+    [{}, '', 'must have headers, query or oauth'],
     [{ header_name: 'X-Key' }, '/header_value', 'is required with header_name'],
     [{ header_value: 'canary' }, '/header_name', 'is required with header_value'],
     [{ ...input, ...headers('X-Key') }, '/header_name', 'must be left out if headers or query is given'],
