@@ -7,11 +7,4 @@ import type { AdminSection } from '../section.ts';
 import { trialView } from '../trial/policy-trial.tsx';
 import { usageView } from '../usage/usage.tsx';
 
-export const featureViews: readonly AdminSection[] = [
-  approvalsView,
-  agentsView,
-  usageView,
-  trialView,
-  connectionsView,
-  mcpUpstreamsView,
-];
+export const featureViews: readonly AdminSection[] = [approvalsView, agentsView, usageView, trialView, connectionsView, mcpUpstreamsView];

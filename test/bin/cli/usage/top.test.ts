@@ -54,7 +54,10 @@ test('agents top lists the agents that execute most, of one service, and says ho
       '',
     ].join('\n'),
   });
-  expect(asked).toEqual([`/api/services/${service_id} Bearer token`, `/api/stats?period=hour&by=agent&service_id=${service_id} Bearer token`]);
+  expect(asked).toEqual([
+    `/api/services/${service_id} Bearer token`,
+    `/api/stats?period=hour&by=agent&service_id=${service_id} Bearer token`,
+  ]);
   const { stdout } = await run([...words, '--json']);
   expect(JSON.parse(stdout)[0]).toEqual(first);
 });
