@@ -5,6 +5,7 @@ import type { DeferredContent, HeldContent } from '../core/execution/deferred-ca
 import type { Execution } from '../core/execution/execution.ts';
 import type { Instead } from '../core/execution/instead.ts';
 import type { ResolvedCall } from '../core/execution/resolve.ts';
+import { subjectOf } from '../core/pat/holder.ts';
 import { describeRule } from '../core/policy/describe.ts';
 import { rulesRequiringApproval } from '../core/policy/judge.ts';
 import type { Rule } from '../core/policy/reading.ts';
@@ -81,6 +82,7 @@ function describe(
     id: logLine.executionId,
     agent_id: claims.sub,
     ...('cnf' in claims && { key_thumbprint: claims.cnf.jkt }),
+    ...(service.credential?.oauth?.grant === 'person' && !('cnf' in claims) && { calls_as: subjectOf(claims.sub) }),
     intent_uid: intent.intent_uid,
     intent_name: intent.intent_name,
     intent_digest: digestIntent(intent),

@@ -8,6 +8,7 @@ export const approvalContent = z.strictObject({
   id: z.string().describe('the `Execution-Id` of the call'),
   agent_id: z.string(),
   key_thumbprint: z.string().optional().describe("of the agent's key; absent if a person signed in"),
+  calls_as: z.string().optional().describe('`sub` of the person whose token of the service the call will carry'),
   intent_uid: z.string(),
   intent_name: z.string(),
   intent_digest: z.string().describe('of the intent that will be called'),

@@ -24,9 +24,11 @@ const pricesOf = ({ prices }: Approval): string => prices.map(({ amount, currenc
 
 /** Shows a call in full, with every argument. */
 function show({ terminal }: CliContext, approval: Approval): void {
-  const { id, agent_id, key_thumbprint, intent_uid, intent_name, service_name, parameters, headers, rules, since, expires_at } = approval;
+  const { id, agent_id, key_thumbprint, intent_uid, intent_name, service_name, calls_as, parameters, headers, rules, since, expires_at } =
+    approval;
   terminal.say(`${agent_id} requests to execute ${intent_uid} (${intent_name}, of ${service_name}).`);
   if (key_thumbprint !== undefined) terminal.say(`Its key: ${key_thumbprint}`);
+  if (calls_as !== undefined) terminal.say(`The service is called as the person ${calls_as}.`);
   terminal.say(`Arguments: ${JSON.stringify(parameters, null, 2)}`);
   if (headers) terminal.say(`Header fields that the service adds: ${JSON.stringify(headers, null, 2)}`);
   for (const rule of rules) terminal.say(`Rule: ${rule}`);

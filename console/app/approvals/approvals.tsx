@@ -146,7 +146,7 @@ const Json = ({ value }: { value: object }) => (
 );
 
 function Facts({ approval }: { approval: Approval }) {
-  const { agent_id, key_thumbprint, intent_uid, service_name, parameters, headers, rules, since, expires_at } = approval;
+  const { agent_id, key_thumbprint, intent_uid, service_name, calls_as, parameters, headers, rules, since, expires_at } = approval;
   const prices = describePrices(approval);
   return (
     <>
@@ -155,6 +155,11 @@ function Facts({ approval }: { approval: Approval }) {
         <Link to={linkTo(['intents', intent_uid])} text={intent_uid} /> of <Shown text={service_name} />. It has been waiting since{' '}
         <Time at={since} />, and expires at <Time at={expires_at} />.
       </p>
+      {calls_as !== undefined && (
+        <p>
+          The service is called as the person <Shown text={calls_as} />.
+        </p>
+      )}
       {prices !== '' && <p>The policy charges {prices}.</p>}
       <Items title="These rules require approval:" texts={rules} />
       <Part title="Arguments">

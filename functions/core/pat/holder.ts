@@ -42,3 +42,6 @@ const clientHost = (clientId: string): string => URL.parse(clientId)?.host || cl
 /** The agent_id of a person with a client: unavailable to agents with keys, and unique to the client. */
 export const signedInAgentId = (subject: string, clientId: string): string =>
   `${signedInPrefix}${subject}@${clientHost(clientId).slice(0, 150)}:${digest(clientId).slice(0, 16)}`;
+
+/** The person in an agent_id of {@link signedInAgentId}. */
+export const subjectOf = (agentId: string): string => agentId.slice(signedInPrefix.length, agentId.indexOf('@'));
