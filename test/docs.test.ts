@@ -168,11 +168,11 @@ const costTotals = ({ rows }: { rows: string[][] }) => {
   return { fixed: sumOf(1), rate: sumOf(2) };
 };
 
-const counts: Record<string, number> = { a: 1, Contributor: 1, two: 2, four: 4, five: 5 };
+const counts: Record<string, number> = { a: 1, Contributor: 1, two: 2, three: 3, four: 4, five: 5 };
 
 /** The sum of what a text lists as "15 alarms at 0.10". */
 const listedCost = (text: string): number =>
-  [...text.matchAll(/([\d.]+|a|Contributor|two|five) [a-zA-Z]+(?: units)? at (\d+\.\d+)/g)].reduce(
+  [...text.matchAll(/([\d.]+|a|Contributor|two|three|five) [a-zA-Z]+(?: units)? at (\d+\.\d+)/g)].reduce(
     (sum, [, count = '', price]) => sum + (counts[count] ?? Number(count)) * Number(price),
     0,
   );
