@@ -3,7 +3,7 @@ import '../../functions/connections/records.ts';
 import { connectCallback, connectForm, connectionList, credentialTest, serviceConnections } from '../../schemas/connections/connections.ts';
 import type { Declaration } from '../declaration.ts';
 import { noExample } from '../endpoints/endpoint.ts';
-import { serviceId } from '../endpoints/fixtures.ts';
+import { exampleBaseUrl, serviceId } from '../endpoints/fixtures.ts';
 import type { Needs } from '../endpoints/needs.ts';
 
 declare module '../endpoints/needs.ts' {
@@ -31,7 +31,10 @@ export const connections = {
         credential: 'admin',
         answer: serviceConnections,
         needs: { table: { service: ['get'], grant: ['get', 'query'] } },
-        example: noExample,
+        example: {
+          path: { service_id: serviceId },
+          answer: { service_id: serviceId, grant: 'person', people: 12, redirect_uri: `${exampleBaseUrl}/connect/${serviceId}/callback` },
+        },
       },
       'test-service-credential': {
         method: 'POST',
@@ -44,7 +47,13 @@ export const connections = {
         answer: credentialTest,
         needs: { table: { service: ['get'] }, credentials: 'read', egress: 'documents' },
         timeoutSeconds: 29,
-        example: noExample,
+        example: {
+          path: { service_id: serviceId },
+          answer: {
+            ...{ service_id: serviceId, grant: 'client', ok: false, error: 'invalid_client', description: 'Unknown client.' },
+            token_endpoint: 'https://id.example/token',
+          },
+        },
       },
     },
   },

@@ -153,6 +153,7 @@ describe('a registry file', () => {
       optional_body: true as const,
       accept: 'text/csv',
       idempotency_key: { required: true as const },
+      mcp: { tool: 'look_up' },
     } as const;
     const normal = normalizeIntent(intent('a:b:v1', { endpoint: { ...endpoint, response_headers: ['ETag'] } }));
     expect(normal.endpoint).toEqual({ ...endpoint, response_headers: ['ETag'] });

@@ -17,7 +17,10 @@ const operationOf = ({ path, method }: Endpoint): ApiOperation => {
 };
 
 /** Endpoints of sign-in, which takes several requests. */
-const pagesAndForms = ['authorize', 'finish-sign-in', 'accept-policy', 'issue-token'];
+const pagesAndForms = [
+  ...['authorize', 'finish-sign-in', 'accept-policy', 'issue-token'],
+  ...['show-connection', 'begin-connection', 'finish-connection'],
+];
 
 /** The target of a reference. */
 function follow(reference: string): unknown {

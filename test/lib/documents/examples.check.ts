@@ -47,6 +47,8 @@ const played = [...new Set([...sequence, ...endpoints.map(({ name }) => name)])]
   .filter(({ example }) => example !== noExample)
   // need policies that require approval or are on trial: test/e2e/approvals/approvals.check.ts, test/functions/trial/get-policy-trial.test.ts
   .filter(({ name }) => !['get-execution', 'decide-approval', 'get-policy-trial'].includes(name))
+  // need a person who is connected, or an issuer: test/e2e/connections/connections.check.ts
+  .filter(({ name }) => !['list-connections', 'end-connection', 'get-service-connections', 'test-service-credential'].includes(name))
   // needs a server: test/functions/mcp-upstreams/list-mcp-tools.test.ts
   .filter(({ name }) => name !== 'list-mcp-tools')
   // needs the digest of the policy that it replaces: test/functions/publish-policy.test.ts
