@@ -146,7 +146,7 @@ describe('the app in lib/README.md', () => {
   test("the app in lib/README.md runs functions in the app's network", () => {
     for (const gate of gates) {
       const placed = ofType(gate, 'AWS::Lambda::Function').flatMap(({ VpcConfig }) => VpcConfig ?? []);
-      expect(placed).toHaveLength(3);
+      expect(placed).toHaveLength(4);
       for (const { SubnetIds } of placed)
         expect([SubnetIds.length, JSON.stringify(SubnetIds)]).toEqual([2, expect.stringContaining('Private')]);
       const [group] = ofType(gate, 'AWS::EC2::SecurityGroup');

@@ -1,4 +1,5 @@
 import { setFlagsFromString } from 'node:v8';
+import { Refusal } from '../../../client/errors.ts';
 import { checkOrigin, type EgressRules } from '../../../functions/core/relay/egress.ts';
 import { originOf } from '../../../functions/core/relay/url-template.ts';
 import { type Applied, applyChanges } from '../../../registry/apply.ts';
@@ -148,6 +149,8 @@ async function loadOther({ api }: CliContext, address: string, into: Service | u
     try {
       return { document: await load(api, address, into?.service_id), notes: [], files: [], left: [] };
     } catch (error) {
+      // the gate calls no such address either
+      if (error instanceof Refusal && error.status === 400) throw failure;
       failures.push(`Nor does it answer as ${name}: ${(error as Error).message}`);
     }
   }
