@@ -1,4 +1,4 @@
-import { credentialInput } from '../schemas/credential.ts';
+import { credentialInput } from '../schemas/credential-input.ts';
 import { foldHeaderName } from '../schemas/header.ts';
 import { nameOf, requireNamespace } from './core/admin/admin.ts';
 import { type AdminAction, serveAdmin } from './core/admin/for-admins.ts';

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { compilePolicy, publishPolicy } from '../functions/core/policy/compile.ts';
-import { writePublished } from '../functions/core/policy/published.ts';
 import { PolicyError } from '../functions/core/policy/reading.ts';
 import { fillTemplate, type PolicyTemplate, parsePolicyTemplate } from '../functions/core/policy/template.ts';
 import { warnOf } from '../functions/core/policy/warnings.ts';
+import { writePublished } from '../functions/core/policy/write-published.ts';
 import { type Settings, SettingsError } from './settings.ts';
 
 const placeholderUrl = 'https://service.example';

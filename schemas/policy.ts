@@ -3,9 +3,6 @@ import * as z from 'zod';
 /** The fixed `@context` of every policy. */
 export const odrlContext = 'http://www.w3.org/ns/odrl.jsonld';
 
-/** Placeholder in policy files for the address of the gate. */
-export const placeholder = '{base_url}';
-
 const uri = z
   .string()
   .refine((text) => URL.canParse(text), 'must be an absolute URI')

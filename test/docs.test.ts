@@ -18,7 +18,7 @@ import { responseHeaders } from '../lib/documents/headers.ts';
 import { endpoints } from '../lib/endpoints.ts';
 import { describeSettings, parseSettings, SettingsError, warnOfRates } from '../lib/settings.ts';
 import { exitCodes } from '../registry/failure.ts';
-import { credentialInput } from '../schemas/credential.ts';
+import { credentialInput } from '../schemas/credential-input.ts';
 import { executionState } from '../schemas/deferred.ts';
 import { errorTable } from '../schemas/errors.ts';
 import { endpoint, intentInput } from '../schemas/intent.ts';

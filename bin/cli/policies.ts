@@ -1,6 +1,7 @@
 import { addressIn } from '../../client/policy.ts';
 import { compilePolicy } from '../../functions/core/policy/compile.ts';
 import type { CompiledPolicy } from '../../functions/core/policy/grant.ts';
+import { placeholder } from '../../functions/core/policy/placeholder.ts';
 import { PolicyError, type Rule } from '../../functions/core/policy/reading.ts';
 import { parsePolicyTemplate } from '../../functions/core/policy/template.ts';
 import { readAnswer } from '../../registry/api.ts';
@@ -9,7 +10,7 @@ import { decodeText } from '../../registry/import/document.ts';
 import { readBytes } from '../../registry/input.ts';
 import { findUnknownNames, type KnownNames } from '../../registry/policy/unknown-names.ts';
 import type { Issue } from '../../schemas/errors.ts';
-import { type Policy, placeholder, policy as policySchema } from '../../schemas/policy.ts';
+import { type Policy, policy as policySchema } from '../../schemas/policy.ts';
 import type { CliContext } from './context.ts';
 
 export async function readInForce({ api }: CliContext): Promise<{ policy: Policy; address: string }> {

@@ -1,5 +1,5 @@
 import { canonicalDigest } from '../../schemas/canonical.ts';
-import type { OAuthClient } from '../../schemas/credential.ts';
+import type { OAuthClient } from '../../schemas/credential-input.ts';
 import type { GrantItem } from './grants.ts';
 
 /** Identifies what people agreed to: a grant is of use only as long as it is the same. */

@@ -18,7 +18,7 @@ import {
   validateAuthResponse,
 } from 'oauth4webapi';
 import QuickLRU from 'quick-lru';
-import type { OAuthClient } from '../../schemas/credential.ts';
+import type { OAuthClient } from '../../schemas/credential-input.ts';
 import { egressRulesFromEnvironment, isLoopbackHost } from '../core/relay/egress.ts';
 import { openRedactor } from '../core/relay/redact.ts';
 import { clientIdentity } from './client.ts';

@@ -1,5 +1,6 @@
 import QuickLRU from 'quick-lru';
-import type { OAuthClient, StoredCredential } from '../../schemas/credential.ts';
+import type { StoredCredential } from '../../schemas/credential.ts';
+import type { OAuthClient } from '../../schemas/credential-input.ts';
 import { type Credential, type Credentials, credentialsFromEnvironment } from '../core/credentials/credentials.ts';
 import type { Around } from '../core/execution/around.ts';
 import type { ResolvedCall } from '../core/execution/resolve.ts';

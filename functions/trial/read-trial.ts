@@ -1,7 +1,8 @@
 import { canonicalDigest } from '../../schemas/canonical.ts';
 import { publishPolicy } from '../core/policy/compile.ts';
-import { readPublished, writePublished } from '../core/policy/published.ts';
+import { readPublished } from '../core/policy/published.ts';
 import type { PolicyTemplate } from '../core/policy/template.ts';
+import { writePublished } from '../core/policy/write-published.ts';
 import type { TrialPolicy } from './trial.ts';
 
 /**

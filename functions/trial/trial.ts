@@ -8,7 +8,7 @@ import {
   type JudgedAgent,
   type JudgedIntent,
 } from '../core/policy/conditions.ts';
-import { covers, judge, type Refusal } from '../core/policy/judge.ts';
+import { findObstacle, judge, namesIntent, type Refusal } from '../core/policy/judge.ts';
 import type { Rule } from '../core/policy/reading.ts';
 import { rulesOf } from '../core/policy/rule-index.ts';
 
@@ -21,6 +21,8 @@ export interface TrialPolicy {
 
 /** Whether a rule counts the calls that it covers, or makes them wait. */
 const hasTerms = ({ charges, needsApproval }: Rule): boolean => charges.length > 0 || needsApproval;
+
+const covers = (rule: Rule, call: Call): boolean => namesIntent(rule, call.intentUid) && findObstacle(rule, call) === undefined;
 
 /** JSON pointer to the condition or rule that refuses a call; empty if no permission names the intent. */
 const refusingPointer = ({ condition, rule }: Refusal): string => (condition ?? rule)?.pointer ?? '';

@@ -1,6 +1,7 @@
 import { canonicalDigest } from '../../schemas/canonical.ts';
 import { changeDetails, changePage, changesQuery } from '../../schemas/changes.ts';
-import { credentialInput, savedCredential } from '../../schemas/credential.ts';
+import { savedCredential } from '../../schemas/credential.ts';
+import { credentialInput } from '../../schemas/credential-input.ts';
 import { savedService, serviceInput, serviceList, servicesQuery, serviceUpdate, shownService } from '../../schemas/service.ts';
 import type { EndpointGroup } from './endpoint.ts';
 import { intent, intentUid, renamed, revised, saved, service, serviceId } from './fixtures.ts';

@@ -58,8 +58,6 @@ const sizes: Record<string, number> = {
   'issue-pat': 530,
   'issue-token': 510,
   'end-connection': 500,
-  'get-service-description': 490,
-  'list-service-intents': 490,
   'finish-connection': 500,
   'get-openapi': 40,
   'get-docs-asset': 40,

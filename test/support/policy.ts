@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { publishPolicy } from '../../functions/core/policy/compile.ts';
 import * as published from '../../functions/core/policy/policy.ts';
-import { writePublished } from '../../functions/core/policy/published.ts';
 import { type PolicyTemplate, parsePolicyTemplate } from '../../functions/core/policy/template.ts';
+import { writePublished } from '../../functions/core/policy/write-published.ts';
 import { type InForceOptions, openPolicyInForce } from '../../functions/core/registry/policy-in-force.ts';
 import type { Table } from '../../functions/core/table/table.ts';
 import type { Billing } from '../../schemas/pat.ts';

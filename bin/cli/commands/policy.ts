@@ -6,6 +6,7 @@ import { findContradictions } from '../../../functions/core/policy/contradiction
 import { describeRule } from '../../../functions/core/policy/describe.ts';
 import { compileRules } from '../../../functions/core/policy/grant.ts';
 import { formatMoney } from '../../../functions/core/policy/money.ts';
+import { placeholder } from '../../../functions/core/policy/placeholder.ts';
 import { assigneeOf, rulesOf } from '../../../functions/core/policy/rule-index.ts';
 import { comparePolicies, describePolicy } from '../../../functions/core/policy/sentences.ts';
 import { fillTemplate } from '../../../functions/core/policy/template.ts';
@@ -15,7 +16,7 @@ import { type Explanation, explainCall } from '../../../registry/policy/explain.
 import { listVersions, publishPolicy, readVersion } from '../../../registry/policy/publish.ts';
 import type { Issue } from '../../../schemas/errors.ts';
 import { intentUid } from '../../../schemas/intent-uid.ts';
-import { type Policy, placeholder } from '../../../schemas/policy.ts';
+import type { Policy } from '../../../schemas/policy.ts';
 import { isStackAt, readDescription } from '../../local/stack-file.ts';
 import { type CliContext, openContext, readJsonOrText, readPairs } from '../context.ts';
 import { readNames, sayUnknownIntent } from '../names.ts';

@@ -8,7 +8,8 @@ import { type Api, readAnswer } from '../../../registry/api.ts';
 import { CliFailure, usageFailure } from '../../../registry/failure.ts';
 import { requireService, servicePath } from '../../../registry/read.ts';
 import { connectionList, credentialTest, serviceConnections } from '../../../schemas/connections/connections.ts';
-import { credentialInput, savedCredential } from '../../../schemas/credential.ts';
+import { savedCredential } from '../../../schemas/credential.ts';
+import { credentialInput } from '../../../schemas/credential-input.ts';
 import { groupOf, openContext } from '../context.ts';
 import type { Terminal } from '../terminal.ts';
 

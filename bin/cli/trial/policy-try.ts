@@ -1,4 +1,5 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
+import { placeholder } from '../../../functions/core/policy/placeholder.ts';
 import { readTrial } from '../../../functions/trial/read-trial.ts';
 import { nameIntents, replay } from '../../../functions/trial/replay.ts';
 import { readAnswer } from '../../../registry/api.ts';
@@ -7,7 +8,6 @@ import { readExecutions } from '../../../registry/read.ts';
 import { canonicalDigest } from '../../../schemas/canonical.ts';
 import type { Issue } from '../../../schemas/errors.ts';
 import { namedPolicyTrial, type PolicyTrial, type RecordedExecution, recordedDays } from '../../../schemas/executions.ts';
-import { placeholder } from '../../../schemas/policy.ts';
 import { type CliContext, groupOf, openContext, readDurationMs } from '../context.ts';
 import { readNames } from '../names.ts';
 import { checkNames, compile, readInForce, readTemplate, refuseUnknown } from '../policies.ts';

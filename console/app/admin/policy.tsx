@@ -1,8 +1,8 @@
 import { useContext, useMemo, useState } from 'preact/hooks';
 import { Refusal } from '../../../client/errors.ts';
 import { describeParts } from '../../../functions/core/policy/describe.ts';
-import { unfilled } from '../../../functions/core/policy/published.ts';
 import { interpretPolicy } from '../../../functions/core/policy/reading.ts';
+import { unfilled } from '../../../functions/core/policy/write-published.ts';
 import type { ApiCallOptions } from '../../../registry/api.ts';
 import type { ChangePage } from '../../../schemas/changes.ts';
 import type { Issue } from '../../../schemas/errors.ts';

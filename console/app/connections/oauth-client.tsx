@@ -3,7 +3,7 @@ import type * as z from 'zod';
 import { Refusal } from '../../../client/errors.ts';
 import { issuesOf } from '../../../functions/core/json/json.ts';
 import type { credentialTest, serviceConnections } from '../../../schemas/connections/connections.ts';
-import { credentialInput } from '../../../schemas/credential.ts';
+import { credentialInput } from '../../../schemas/credential-input.ts';
 import type { Issue } from '../../../schemas/errors.ts';
 import { Act } from '../admin/act.tsx';
 import { readRecord } from '../admin/record-form.tsx';

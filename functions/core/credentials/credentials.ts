@@ -1,5 +1,6 @@
 import QuickLRU from 'quick-lru';
-import type { CredentialInput, OAuthClient, StoredCredential } from '../../../schemas/credential.ts';
+import type { StoredCredential } from '../../../schemas/credential.ts';
+import type { CredentialInput, OAuthClient } from '../../../schemas/credential-input.ts';
 import { unavailable } from '../runtime/api-error.ts';
 import { readEnvironment } from '../runtime/environment.ts';
 import { openSecretsManager, type Vault } from './vault.ts';

@@ -1,11 +1,13 @@
 import type { Billing } from '../../../schemas/pat.ts';
-import { type Policy, placeholder } from '../../../schemas/policy.ts';
+import type { Policy } from '../../../schemas/policy.ts';
 import { type CompiledPolicy, compileRules } from './grant.ts';
 import { findTooManyLimits } from './limits-per-call.ts';
-import { compilerVersion, type PublishedPolicy, unfilled } from './published.ts';
+import { placeholder } from './placeholder.ts';
+import { compilerVersion, type PublishedPolicy } from './published.ts';
 import { interpretPolicy, PolicyError } from './reading.ts';
 import { describePolicy } from './sentences.ts';
 import type { PolicyTemplate } from './template.ts';
+import { unfilled } from './write-published.ts';
 
 /** Maximum size of a scope: a larger one would not leave enough room for the other claims of a PAT. */
 const maxScopeBytes = 3_000;

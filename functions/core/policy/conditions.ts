@@ -67,12 +67,6 @@ export const isDate = (value: unknown): value is string => typeof value === 'str
 
 export const isInstant = (value: unknown): value is string => typeof value === 'string' && formats['date-time'].holds(value);
 
-/** The start of a day (xsd:date), in UTC unless it names an offset; any other value unchanged. */
-export function startOfDay(value: Scalar): Scalar {
-  const [, day, offset = 'Z'] = /^(\d{4}-\d{2}-\d{2})(Z|[+-]\d{2}:\d{2})?$/.exec(String(value)) ?? [];
-  return day === undefined ? value : `${day}T00:00:00${offset}`;
-}
-
 /** Whether a condition is relevant to calls of this intent. */
 export const concerns = ({ subject }: Condition, intentUid: string): boolean =>
   subject.of !== 'parameter' || subject.uid === undefined || foldNamespace(subject.uid) === foldNamespace(intentUid);

@@ -11,9 +11,8 @@ import {
   isInstant,
   type Scalar,
   type Subject,
-  startOfDay,
 } from './conditions.ts';
-import { days, isTimeOfDay, isTimeZone } from './local-time.ts';
+import { days, isTimeOfDay, readLocalTime } from './local-time.ts';
 import type { Position } from './position.ts';
 import { coversEntry, oneIntent, termOf } from './scope.ts';
 
@@ -179,5 +178,19 @@ export function decode(segment: string): string | undefined {
     return decodeURIComponent(segment);
   } catch {
     return undefined;
+  }
+}
+
+/** The start of a day (xsd:date), in UTC unless it names an offset; any other value unchanged. */
+function startOfDay(value: Scalar): Scalar {
+  const [, day, offset = 'Z'] = /^(\d{4}-\d{2}-\d{2})(Z|[+-]\d{2}:\d{2})?$/.exec(String(value)) ?? [];
+  return day === undefined ? value : `${day}T00:00:00${offset}`;
+}
+
+function isTimeZone(zone: string): boolean {
+  try {
+    return Boolean(readLocalTime(0, zone));
+  } catch {
+    return false;
   }
 }

@@ -1,8 +1,6 @@
-import { type Condition, isDate, isInstant, isIntentSubject, type JudgedIntent, type Scalar } from './conditions.ts';
+import { type Condition, isDate, isInstant, isIntentSubject, type Scalar } from './conditions.ts';
 import { nameDuration } from './durations.ts';
 import type { Payment } from './duties.ts';
-import type { CompiledPolicy } from './grant.ts';
-import { rulesFor, rulesForAll } from './judge.ts';
 import type { Charge } from './limits.ts';
 import type { Rule } from './reading.ts';
 import { assigneeOf } from './rule-index.ts';
@@ -114,16 +112,6 @@ export function describeRefusal(rule: Rule, condition: Condition | undefined, ot
   if (rule.kind !== 'permission') return `You must not execute ${nameEntry(rule.entry)} if ${nameCondition(condition)}.`;
   const ways = [...new Set([condition, ...otherwise].map(nameCondition))];
   return `You may execute ${otherwise.length > 0 ? 'this' : nameEntry(rule.entry)} only if ${ways.join(', or if ')}.`;
-}
-
-/**
- * What a policy says about one intent in particular, in plain sentences: conditions, payments, and limits that do not apply to every intent.
- */
-export function describeTerms(compiled: Pick<CompiledPolicy, 'scope' | 'rules'>, intent: JudgedIntent): string[] {
-  const general = rulesForAll(compiled);
-  return rulesFor(compiled.rules, intent)
-    .filter((rule) => rule.payments.length > 0 || rule.needsApproval || !general.includes(rule))
-    .map(describeRule);
 }
 
 /**

@@ -35,8 +35,6 @@ export function isFulfilled({ kind }: Rule, condition: Condition, call: Call): b
 export const findObstacle = (rule: Rule, call: Call): Condition | undefined =>
   rule.conditions.find((condition) => !isFulfilled(rule, condition, call));
 
-export const covers = (rule: Rule, call: Call): boolean => namesIntent(rule, call.intentUid) && findObstacle(rule, call) === undefined;
-
 /**
  * Judges a call: it is permitted if any permission covers it and no prohibition does.
  * @param rules - in policy order

@@ -4,14 +4,6 @@ export const isTimeOfDay = (value: unknown): value is string => typeof value ===
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-export function isTimeZone(zone: string): boolean {
-  try {
-    return Boolean(formatOf(zone));
-  } catch {
-    return false;
-  }
-}
-
 function formatOf(zone: string): Intl.DateTimeFormat {
   const known = formats.get(zone);
   if (known) return known;

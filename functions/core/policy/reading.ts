@@ -1,14 +1,7 @@
 import { canonicalDigest } from '../../../schemas/canonical.ts';
 import type { Issue } from '../../../schemas/errors.ts';
 import { intentUidPattern } from '../../../schemas/intent-uid.ts';
-import {
-  type Constraint,
-  type Obligation,
-  type Policy,
-  type PolicyPermission,
-  type Prohibition,
-  placeholder,
-} from '../../../schemas/policy.ts';
+import type { Constraint, Obligation, Policy, PolicyPermission, Prohibition } from '../../../schemas/policy.ts';
 import { isWithin } from '../json/json.ts';
 import { readAssignee } from './assignee.ts';
 import type { Condition } from './conditions.ts';
@@ -16,8 +9,9 @@ import { decode, readConstraints, type StatedLimit } from './constraints.ts';
 import { toSeconds } from './durations.ts';
 import { isApproval, type Payment, readDuty, toMinorUnits } from './duties.ts';
 import { type Charge, mergeCharges } from './limits.ts';
+import { placeholder } from './placeholder.ts';
 import { Position } from './position.ts';
-import { coversEntry, everyIntent, oneIntent, oneNamespace, termOf } from './scope.ts';
+import { coversEntry, everyIntent, oneIntent, termOf } from './scope.ts';
 
 export interface Rule {
   /** JSON pointer to it */
@@ -174,7 +168,7 @@ function readTarget(target: string, baseUrl: string, position: Position): string
   const uid = target.startsWith(`${intents}/`) ? decode(target.slice(intents.length + 1)) : undefined;
   if (uid !== undefined && intentUidPattern.test(uid)) return oneIntent(uid);
   const [, namespace] = target.startsWith(intents) ? (/^\?namespace=([a-zA-Z0-9.-]+)$/.exec(target.slice(intents.length)) ?? []) : [];
-  if (namespace !== undefined) return oneNamespace(namespace);
+  if (namespace !== undefined) return `${namespace}:*:*:execute`;
   position.refuse('must be {base_url}/api/intents, {base_url}/api/intents/<intent_uid> or {base_url}/api/intents?namespace=<namespace>');
   return everyIntent;
 }

@@ -9,8 +9,6 @@ export const everyIntent = `${anySegment}:${anySegment}:${anySegment}:execute`;
 
 export const oneIntent = (intentUid: string): string => `${intentUid}:execute`;
 
-export const oneNamespace = (namespace: string): string => `${namespace}:${anySegment}:${anySegment}:execute`;
-
 export function coversEntry(entry: string, other: string): boolean {
   const segments = entry.split(':');
   const otherSegments = other.split(':');

@@ -1,7 +1,8 @@
 import type { Issue } from '../../../schemas/errors.ts';
 import { toDouble, toNumeric } from '../../../schemas/number.ts';
-import { odrlContext, placeholder } from '../../../schemas/policy.ts';
+import { odrlContext } from '../../../schemas/policy.ts';
 import { isObject } from '../json/json.ts';
+import { placeholder } from './placeholder.ts';
 import { Position } from './position.ts';
 
 type Members = Record<string, unknown>;

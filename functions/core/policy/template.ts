@@ -1,11 +1,12 @@
 import * as z from 'zod';
 import type { Issue } from '../../../schemas/errors.ts';
 import { isRawNumber, parseExact, toDouble } from '../../../schemas/number.ts';
-import { type Policy, placeholder, policy } from '../../../schemas/policy.ts';
+import { type Policy, policy } from '../../../schemas/policy.ts';
 import { describeHidden } from '../../../schemas/text.ts';
 import { isDeeper, isObject, issuesOf, isWithin, maxLevels, parseJson, pointer } from '../json/json.ts';
 import { describeJsonError } from '../json/json-error.ts';
 import { ApiError } from '../runtime/api-error.ts';
+import { placeholder } from './placeholder.ts';
 import { interpretPolicy, PolicyError } from './reading.ts';
 import { normalizePolicy } from './spellings.ts';
 

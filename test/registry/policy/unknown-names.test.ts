@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
 import { compilePolicy } from '../../../functions/core/policy/compile.ts';
 import { judgedIntent } from '../../../functions/core/policy/conditions.ts';
+import { placeholder } from '../../../functions/core/policy/placeholder.ts';
 import { parsePolicyTemplate } from '../../../functions/core/policy/template.ts';
 import { findUnknownNames } from '../../../registry/policy/unknown-names.ts';
-import { placeholder } from '../../../schemas/policy.ts';
 
 const github = { service_id: '01JGITHUB', service_name: 'GitHub REST API' };
 const intent = (slug: string, method: string, parameters: string[]) => ({

@@ -4,7 +4,7 @@ import { afterAll, beforeEach, expect, test } from '@jest/globals';
 import { startSecrets } from '../../../../bin/local/secrets.ts';
 import { makeCredential, openCredentials } from '../../../../functions/core/credentials/credentials.ts';
 import { openSecretsManager } from '../../../../functions/core/credentials/vault.ts';
-import { credentialInput } from '../../../../schemas/credential.ts';
+import { credentialInput } from '../../../../schemas/credential-input.ts';
 
 const origins = ['https://api.world.example'];
 const input = { headers: { 'X-Api-Key': 'canary' } };

@@ -10,12 +10,13 @@ import {
   type Subject,
 } from '../../../../functions/core/policy/conditions.ts';
 import { findContradictions } from '../../../../functions/core/policy/contradictions.ts';
-import { describeRefusal, describeTerms } from '../../../../functions/core/policy/describe.ts';
+import { describeRefusal } from '../../../../functions/core/policy/describe.ts';
 import type { CompiledPolicy } from '../../../../functions/core/policy/grant.ts';
 import { chargesOf, judge, mayBeExecuted } from '../../../../functions/core/policy/judge.ts';
 import { unitOf } from '../../../../functions/core/policy/limits.ts';
 import { PolicyError } from '../../../../functions/core/policy/reading.ts';
 import { isPermitted, isProhibited } from '../../../../functions/core/policy/scope.ts';
+import { describeTerms } from '../../../../functions/core/policy/terms.ts';
 import { compareForRegistry } from '../../../../registry/policy/compare.ts';
 import { explainCall } from '../../../../registry/policy/explain.ts';
 import { parseExact } from '../../../../schemas/number.ts';

@@ -4,9 +4,9 @@ import { compilePolicy, publishPolicy } from '../../../../functions/core/policy/
 import type { Call } from '../../../../functions/core/policy/conditions.ts';
 import { type Judgement, judge } from '../../../../functions/core/policy/judge.ts';
 import { openPolicy as openPublished } from '../../../../functions/core/policy/policy.ts';
-import { writePublished } from '../../../../functions/core/policy/published.ts';
 import { rulesOf } from '../../../../functions/core/policy/rule-index.ts';
 import { fillTemplate, parsePolicyTemplate } from '../../../../functions/core/policy/template.ts';
+import { writePublished } from '../../../../functions/core/policy/write-published.ts';
 import { methods } from '../../../../schemas/intent.ts';
 import { openPolicy } from '../../../support/policy.ts';
 import { seededRandom } from '../../../support/random.ts';

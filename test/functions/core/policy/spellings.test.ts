@@ -1,9 +1,9 @@
 import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { compilePolicy } from '../../../../functions/core/policy/compile.ts';
+import { placeholder } from '../../../../functions/core/policy/placeholder.ts';
 import { describePolicy } from '../../../../functions/core/policy/sentences.ts';
 import { parsePolicyTemplate } from '../../../../functions/core/policy/template.ts';
-import { placeholder } from '../../../../schemas/policy.ts';
 import { issuesIn } from './policies.ts';
 
 const intents = '{base_url}/api/intents';
