@@ -5,6 +5,7 @@ import { candidatesFor } from './candidates.ts';
 import { type Call, type Condition, evaluateCondition, type Subject } from './conditions.ts';
 import { describeRule } from './describe.ts';
 import { findWider, interpretPolicy, type Rule } from './reading.ts';
+import { assigneeOf } from './rule-index.ts';
 import { isRuledOut, oneIntent } from './scope.ts';
 
 /**
@@ -16,20 +17,34 @@ import { isRuledOut, oneIntent } from './scope.ts';
  */
 export function findContradictions(policy: Policy, baseUrl: string, sinceMs: number): Issue[] {
   const { rules } = interpretPolicy(policy, baseUrl);
+  const prohibitions = Map.groupBy(
+    rules.filter(({ kind }) => kind === 'prohibition'),
+    ({ entry }) => entry,
+  );
   const problems = rules.flatMap((rule): Issue[] => {
-    const problem = findProblem(rule, rules, sinceMs);
+    const about = [...prohibitions].flatMap(([entry, all]) => (isRuledOut([entry], rule.entry) ? all : []));
+    const problem = findProblem(rule, rules, about.filter(meetsAgentsOf(rule)), sinceMs);
     return problem === undefined ? [] : [{ path: rule.pointer, problem: `${problem}: ${describeRule(rule)}` }];
   });
   if (rules.some(({ kind }) => kind === 'permission')) return problems;
   return [{ path: '/permission', problem: 'is empty, so the policy allows nothing' }, ...problems];
 }
 
-function findProblem(rule: Rule, rules: readonly Rule[], sinceMs: number): string | undefined {
+/** Whether a rule may apply to an agent to which another one applies: of two assigned to agents by the same fact, only if the fact is the same. */
+function meetsAgentsOf(rule: Rule): (other: Rule) => boolean {
+  const assignee = assigneeOf(rule);
+  return (rule) => {
+    const other = assigneeOf(rule);
+    return assignee?.subject.of !== other?.subject.of || assignee?.values[0] === other?.values[0];
+  };
+}
+
+/** @param prohibitions - those that may concern calls of the rule */
+function findProblem(rule: Rule, rules: readonly Rule[], prohibitions: readonly Rule[], sinceMs: number): string | undefined {
   if (rule.kind !== 'permission') {
     const found = findContradictory(rule, [], sinceMs);
     return found && `applies to nothing, because ${describeUnmet(found)}`;
   }
-  const prohibitions = rules.filter(({ kind, entry }) => kind === 'prohibition' && isRuledOut([entry], rule.entry));
   const whole = prohibitions.find(({ conditions }) => conditions.length === 0);
   if (whole) return `allows nothing, because ${whole.pointer} prohibits all of it`;
   const contradictory = findContradictory(rule, prohibitions, sinceMs);
@@ -59,23 +74,35 @@ function findContradictory(rule: Rule, prohibitions: readonly Rule[], sinceMs: n
     const isAbout = (condition: Condition) => includes(condition.subject, subject);
     const own = rule.conditions.filter(isAbout);
     const against = prohibitions.filter(({ conditions }) => conditions.every(isAbout));
-    const isLeft = (call: Call) =>
-      own.every((condition) => evaluateCondition(condition, call) === true) &&
-      !against.some(({ conditions }) => conditions.every((condition) => evaluateCondition(condition, call) !== false));
+    const isMet = (call: Call) => own.every((condition) => evaluateCondition(condition, call) === true);
     if (own.length + against.length === 0) continue;
-    const left = candidatesFor(subject, [...own, ...against.flatMap(({ conditions }) => conditions)], sinceMs).filter(isLeft);
+    const candidates = candidatesFor(subject, [...own, ...against.flatMap(({ conditions }) => conditions)], sinceMs).filter(isMet);
+    const left = candidates.filter((call) => !against.some((rule) => mayProhibit(rule, call)));
     const isStillLeft = left.some(({ nowMs }) => subject.of !== 'dateTime' || nowMs >= sinceMs);
-    if (!isStillLeft) return { own, against, uid, isOver: left.length > 0 };
+    const deciding = () => against.filter((rule) => candidates.some((call) => mayProhibit(rule, call)));
+    if (!isStillLeft) return { own, against: deciding(), uid, isOver: left.length > 0 };
   }
   return undefined;
 }
 
+const mayProhibit = ({ conditions }: Rule, call: Call): boolean =>
+  conditions.every((condition) => evaluateCondition(condition, call) !== false);
+
 const subjectsOf = (rules: readonly Rule[]): Subject[] => {
   const subjects = rules.flatMap(({ conditions }) => conditions.map(({ subject }) => subject));
-  return [...new Map(subjects.map((subject) => [canonicalText(subject), subject])).values()];
+  return [...new Map(subjects.map((subject) => [keyOf(subject), subject])).values()];
 };
+
+const keys = new WeakMap<Subject, string>();
+
+/** Equal for equal subjects. Policies ask for it so often that it is kept. */
+function keyOf(subject: Subject): string {
+  const key = keys.get(subject) ?? canonicalText(subject);
+  keys.set(subject, key);
+  return key;
+}
 
 /** Whether a subject includes another: a parameter of every intent includes that of each intent. */
 const includes = (subject: Subject, other: Subject): boolean =>
-  canonicalText(subject) === canonicalText(other) ||
+  keyOf(subject) === keyOf(other) ||
   (subject.of === 'parameter' && other.of === 'parameter' && subject.name === other.name && subject.uid === undefined);

@@ -314,6 +314,7 @@ describe('contradictions', () => {
     ['a part of what is prohibited', [amount('lt', 100)], [[amount('lt', 500)]], ['/prohibition/0']],
     ['what prohibitions leave nothing of', [], [[amount('lt', 5)], [amount('gte', 5)]], ['/prohibition/0', '/prohibition/1']],
     ['the one value that is prohibited', [amount('eq', 'x')], [[amount('within', ['x', 'y'])]], ['/prohibition/0']],
+    ['what one of two prohibitions covers', [amount('lt', 5)], [[amount('gt', 500)], [amount('lt', 9)]], ['/prohibition/1']],
   ])('a permission of %s is reported', (_, constraint, prohibited, places) => {
     for (const target of [pay, intents]) {
       const prohibition = prohibited.map((one) => execute(target, one));
@@ -321,6 +322,16 @@ describe('contradictions', () => {
         expect.stringMatching(`^/permission/0 allows nothing, because what it permits is prohibited by ${places.join(' and ')}: You may`),
       ]);
     }
+  });
+
+  test('of 300 prohibitions that are assigned to agents, only that of the permitted agent is named', () => {
+    const prohibition = Array.from({ length: 300 }, (_, at) => ({ ...execute(intents), assignee: `agent-${at}` }));
+    expect(warn({ permission: [{ ...execute(pay), assignee: 'agent-7' }], prohibition })).toEqual([
+      expect.stringMatching(
+        /^\/permission\/0 allows nothing, because what it permits is prohibited by \/prohibition\/7: The agent agent-7 may/,
+      ),
+    ]);
+    expect(warn({ permission: [{ ...execute(pay), assignee: 'another-agent' }], prohibition })).toEqual([]);
   });
 
   test('a permission is not reported if prohibitions leave something of it', () => {
