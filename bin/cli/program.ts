@@ -8,6 +8,7 @@ import { addHistory } from './commands/history.ts';
 import { addImport } from './commands/import.ts';
 import { addIntents } from './commands/intents.ts';
 import { addLogin } from './commands/login.ts';
+import { addPat } from './commands/pat.ts';
 import { addPolicy } from './commands/policy.ts';
 import { addRegistry } from './commands/registry.ts';
 import { addServices } from './commands/services.ts';
@@ -43,6 +44,7 @@ export function createProgram() {
     addImport,
     addRegistry,
     addTry,
+    addPat,
     addTypes,
     addHistory,
     addPolicy,

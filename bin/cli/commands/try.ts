@@ -1,32 +1,16 @@
 import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
-import {
-  connect,
-  IntentGateError,
-  type OnPolicy,
-  type PendingExecution,
-  type Policy,
-  receiptOf,
-  upstreamOf,
-} from '../../../client/connect.ts';
-import { openFileAgreementStore } from '../../../client/file-agreement-store.ts';
-import { openFileKeyStore } from '../../../client/file-key-store.ts';
-import { obtainNamedKey } from '../../../client/keys.ts';
+import { type PendingExecution, receiptOf, upstreamOf } from '../../../client/connect.ts';
 import { toPrintableJson } from '../../../client/printable.ts';
-import { PolicyError } from '../../../functions/core/policy/reading.ts';
-import { describePolicy } from '../../../functions/core/policy/sentences.ts';
 import { readAnswer } from '../../../registry/api.ts';
 import { CliFailure, usageFailure } from '../../../registry/failure.ts';
 import { readInput } from '../../../registry/input.ts';
 import { intentPath } from '../../../registry/read.ts';
 import { executionIdOf } from '../../../schemas/deferred.ts';
 import { type FullIntent, fullIntent, intentPage } from '../../../schemas/intent.ts';
-import { parseExact } from '../../../schemas/number.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
-import { policy as policySchema } from '../../../schemas/policy.ts';
+import { type AgentOptions, agentOptions, connectAgent, explainForeignPolicy } from '../agent.ts';
 import { type CliContext, openContext, readJsonOrText, readPairs } from '../context.ts';
-import { privateFolder } from '../session.ts';
 import { showIntent } from './intents.ts';
 
 type Values = Record<string, unknown>;
@@ -40,10 +24,10 @@ export function addTry(program: CommandUnknownOpts): void {
     .option('--intent <uid>', 'execute this intent instead of searching')
     .option('-p, --param <name=value...>', 'parameter; values other than strings are JSON')
     .option('--params <file>', 'file with all parameters as a JSON or YAML object; - for stdin')
-    .option('--public-url <address>', 'public address of the gate, if it differs from the one used to reach it')
-    .option('--agent-directory <origin>', "https origin whose Web Bot Auth directory lists the agent's key")
+    .addOption(agentOptions.publicUrl)
+    .addOption(agentOptions.agentDirectory)
     .option('--receipt <file>', 'write the receipt of the execution to this file, for "receipt save"')
-    .option('--accept-policy', 'sign the policy without confirmation; read it first with "policy show"')
+    .addOption(agentOptions.acceptPolicy)
     .action(async (words, options, command) => {
       const context = openContext(command);
       const { api, terminal } = context;
@@ -71,61 +55,19 @@ export function addTry(program: CommandUnknownOpts): void {
     });
 }
 
-const maxWaitMs = 10_000;
-
-/** Executes an intent. The command line is one agent, with the same key and name at every gate. */
-async function execute(
-  { api, terminal }: CliContext,
-  uid: string,
-  parameters: Values,
-  { acceptPolicy, publicUrl, agentDirectory }: { acceptPolicy?: true; publicUrl?: string; agentDirectory?: string },
-) {
-  const onPolicy: OnPolicy = async (policy, _, changes = []) => {
-    terminal.remark('Before its first call, an agent must accept the policy of the gate:');
-    for (const sentence of describeOwn(policy, publicUrl ?? api.baseUrl)) terminal.remark(`  ${sentence}`);
-    if (changes.length > 0) terminal.remark('Changes since the policy that you accepted before:');
-    for (const change of changes) terminal.remark(`  ${change}`);
-    if (acceptPolicy) return true;
-    if (!terminal.isInteractive) throw usageFailure('There is no terminal for a prompt. Use --accept-policy to accept the policy.');
-    return terminal.confirm('Accept and sign this policy?');
-  };
-  const folder = join(privateFolder(), 'agent');
-  const agent = await obtainNamedKey('cli', openFileKeyStore(folder));
-  const agreementStore = openFileAgreementStore(folder);
-  const gate = await connect(api.baseUrl, {
-    ...agent,
-    agreementStore,
-    onPolicy,
-    maxWaitMs,
-    parse: parseExact,
-    ...(publicUrl !== undefined && { publicUrl }),
-    ...(agentDirectory !== undefined && { agentDirectory }),
-  });
+async function execute(context: CliContext, uid: string, parameters: Values, options: AgentOptions) {
+  const { terminal } = context;
+  const { agentId, gate } = await connectAgent(context, options);
   const wait = (state: PendingExecution) => {
     const id = executionIdOf(state);
     if (state.status === 'working') terminal.remark('The call is being made.');
     else
       terminal.remark(`The call waits for approval until ${state.expires_at}. An admin decides with: intent-gate approvals approve ${id}`);
   };
-  const answer = await gate.execute(uid, parameters, { wait }).catch((error: unknown) => {
-    if (!(error instanceof IntentGateError) || error.code !== 'FOREIGN_POLICY') throw error;
-    throw new CliFailure('usage', `${error.message} The option is --public-url.`, { cause: error });
-  });
+  const answer = await gate.execute(uid, parameters, { wait }).catch(explainForeignPolicy);
   const head = upstreamOf(answer);
   const upstream = head && { status: head.status, headers: Object.fromEntries(head.headers) };
-  return { agentId: agent.agentId, answer, receipt: receiptOf(answer), upstream };
-}
-
-/** Describes the policy to be signed without relying on the gate's own description; JSON if that is not possible. */
-function describeOwn(given: Policy, address: string): string[] {
-  const asItIs = JSON.stringify(given, null, 2).split('\n');
-  const { data } = policySchema.safeParse(given);
-  try {
-    return data ? describePolicy(data, address) : asItIs;
-  } catch (error) {
-    if (error instanceof PolicyError) return asItIs;
-    throw error;
-  }
+  return { agentId, answer, receipt: receiptOf(answer), upstream };
 }
 
 async function choose({ api, terminal }: CliContext, words: string[]): Promise<string> {

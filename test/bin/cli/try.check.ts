@@ -85,3 +85,65 @@ test('"try" executes once the policy is accepted, and after a revocation signs a
   await succeed('agents', 'revoke', String(agentId));
   expect(JSON.parse((await run([...words, '--json'])).stdout).answer).toMatchObject({ time_zone: 'Asia/Tokyo' });
 });
+
+test('"pat" does not sign a policy that was not accepted', async () => {
+  const stranger = await openCommandLine(folder);
+  const { code, stdout, stderr } = await stranger.run(['pat', '--url', stack.base_url]);
+  expect([code, stdout]).toEqual([3, '']);
+  expect(stderr).toContain('There is no terminal for a prompt. Use --accept-policy to accept the policy.\n');
+});
+
+test('"pat" prints a new PAT with which /mcp executes, alone or in the configuration of a host', async () => {
+  const execute = async (url: string, headers: object) => {
+    const call = { name: 'execute_intent', arguments: { intent_uid: 'world.example:get-country:v1', parameters: { code: 'JP' } } };
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: call });
+    const response = await fetch(url, { method: 'POST', headers: { 'Content-Type': 'application/json', ...headers }, body });
+    return ((await response.json()) as { result: { structuredContent: unknown } }).result.structuredContent;
+  };
+  const mcp = `${stack.base_url}/mcp`;
+  const first = await run(['pat', '--accept-policy']);
+  expect(first).toMatchObject({ code: 0, stdout: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+\n$/) });
+  expect(first.stderr).toMatch(/^Valid until .*T.*Z\. A host that starts "intent-gate mcp" gets PATs by itself\.\n$/m);
+  expect(await execute(mcp, { Authorization: `Bearer ${first.stdout.trim()}` })).toMatchObject({ name: 'Japan' });
+  for (const [host, read] of Object.entries({
+    claude: ({
+      mcpServers: {
+        'intent-gate': { type, url, headers },
+      },
+    }) => [type, url, headers],
+    cursor: ({
+      mcpServers: {
+        'intent-gate': { url, headers },
+      },
+    }) => ['http', url, headers],
+    gemini: ({
+      mcpServers: {
+        'intent-gate': { httpUrl, headers },
+      },
+    }) => ['http', httpUrl, headers],
+    vscode: ({
+      servers: {
+        'intent-gate': { type, url, headers },
+      },
+    }) => [type, url, headers],
+    windsurf: ({
+      mcpServers: {
+        'intent-gate': { serverUrl, headers },
+      },
+    }) => ['http', serverUrl, headers],
+    // biome-ignore lint/suspicious/noExplicitAny: each host has its own format
+  } satisfies Record<string, (configuration: any) => unknown[]>)) {
+    const { stdout } = await run(['pat', '--host', host]);
+    const [type, url, headers] = read(JSON.parse(stdout));
+    expect([host, type, url, Object.keys(headers)]).toEqual([host, 'http', mcp, ['Authorization']]);
+    expect(headers.Authorization).not.toContain(first.stdout.trim());
+    expect(await execute(url, headers)).toMatchObject({ name: 'Japan' });
+  }
+  const { agent_id, pat, expires_at, configuration } = await succeedJson('pat');
+  expect([agent_id, pat.split('.').length, configuration]).toEqual([expect.stringMatching(/^cli-/), 3, undefined]);
+  expect(Date.parse(expires_at) - Date.now()).toBeGreaterThan(3_500_000);
+  expect(await run(['pat', '--host', 'emacs'])).toMatchObject({
+    code: 3,
+    stderr: expect.stringContaining('Allowed choices are claude, cursor, gemini, vscode, windsurf.'),
+  });
+});
