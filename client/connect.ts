@@ -123,6 +123,7 @@ export interface Cut {
 
 /** A client of a gate, for agents. All methods throw {@link IntentGateError}, or their signal's reason. */
 export interface IntentGate {
+  /** Finds intents. Like `get`, sends the PAT if there is one, for gates that show an agent only what its policy permits. */
   search(query: string | SearchQuery, options?: CallOptions): Promise<IntentPage>;
   get(intentUid: string, options?: CallOptions): Promise<FullIntent>;
   /** Executes an intent; accepts the policy and gets a PAT first if necessary. {@link issuesOf} lists mismatches in the answer, {@link upstreamOf} returns the service's status and header fields, {@link receiptOf} the receipt. */
@@ -187,6 +188,16 @@ export async function connect(url: string, options: ConnectOptions): Promise<Int
     }
   }
 
+  /** Reads with the PAT if there is one, because it decides what the gate shows. A PAT that is refused counts as none. */
+  async function read(path: string, options: SendOptions): Promise<Exchange> {
+    const pat = await orAborted(pats.find(), options.signal);
+    if (!pat) return http.send('GET', path, options);
+    return http.send('GET', path, { ...options, prepare: async () => ({ headers: await authorize(pat, 'GET', path) }) }).catch((error) => {
+      if (error instanceof Refusal && (error.status === 401 || error.status === 403)) return http.send('GET', path, options);
+      throw error;
+    });
+  }
+
   const readState = async (execution: string, signal: AbortSignal | undefined): Promise<Exchange> => {
     const id = execution.slice(execution.lastIndexOf('/') + 1);
     return sendWithPat('GET', `/api/executions/${encodeURIComponent(id)}`, { signal });
@@ -212,12 +223,12 @@ export async function connect(url: string, options: ConnectOptions): Promise<Int
   return {
     search: async (query, { signal } = {}) => {
       const { tags, ...rest } = typeof query === 'string' ? { query } : query;
-      const answer = await http.send('GET', '/api/intents/search', { query: { ...rest, tags: tags?.join(',') }, signal });
+      const answer = await read('/api/intents/search', { query: { ...rest, tags: tags?.join(',') }, signal });
       return bodyOf<IntentPage>(answer, ({ intents, pagination }) => Array.isArray(intents) && typeof pagination === 'object');
     },
 
     get: async (intentUid, { signal } = {}) => {
-      const answer = await http.send('GET', `/api/intents/${encodeURIComponent(intentUid)}`, { query: { view: 'full' }, signal });
+      const answer = await read(`/api/intents/${encodeURIComponent(intentUid)}`, { query: { view: 'full' }, signal });
       return bodyOf<FullIntent>(answer, ({ intent_uid }) => typeof intent_uid === 'string');
     },
 

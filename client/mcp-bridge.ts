@@ -81,6 +81,13 @@ export function openMcpBridge({ http, publicUrl, signer, store, acceptCommand, s
     return refusal ? post(request, (await pats.replace(pat, refusal)).text) : answer;
   }
 
+  /** Reads with the PAT if there is one, because it decides what the gate shows. A PAT that is refused counts as none. */
+  async function read(request: Request): Promise<Answer> {
+    const pat = await pats.find();
+    const answer = await post(request, pat?.text);
+    return pat && readRefusal(answer) ? post(request) : answer;
+  }
+
   async function accept(): Promise<Outcome> {
     await pats.obtain();
     const { inWords } = await fetchPolicyInWords(http);
@@ -106,7 +113,8 @@ export function openMcpBridge({ http, publicUrl, signer, store, acceptCommand, s
     const { message } = request;
     const { name, arguments: given } = message.params ?? {};
     if (name === 'accept_policy') return withConsent(message, accept);
-    if (name !== 'execute_intent' || typeof given?.pat === 'string') return readOutcome(await post(request));
+    if (typeof given?.pat === 'string') return readOutcome(await post(request));
+    if (name !== 'execute_intent') return readOutcome(await read(request));
     return withConsent(message, async () => readOutcome(await execute(request)));
   }
 

@@ -1,4 +1,4 @@
-import { PolicyDeclined, Refusal, UnexpectedAnswer } from './errors.ts';
+import { IntentGateError, PolicyDeclined, Refusal, UnexpectedAnswer } from './errors.ts';
 import type { Exchange, Http } from './http.ts';
 import { makeProof, publicPem, signJws } from './jws.ts';
 import type { KeyPair } from './keys.ts';
@@ -57,6 +57,11 @@ export interface PatOptions extends Signer {
 
 export interface Pats {
   obtain(): Promise<Pat>;
+  /**
+   * The PAT for reads, which need none but may show more with one. Nobody is asked: a PAT is only renewed, and only for a policy that was accepted.
+   * Undefined if there is none, or if it cannot be renewed.
+   */
+  find(): Promise<Pat | undefined>;
   replace(refused: Pat, refusal: Refusal): Promise<Pat>;
 }
 
@@ -98,12 +103,16 @@ const isFresh = ({ renewAtMs = Number.POSITIVE_INFINITY }: Pat): boolean => Date
 export function openPats({ http, key, agentId, agentDirectory, publicUrl, onPolicy, usesProofs, store }: PatOptions): Pats {
   let pat: Pat | undefined;
   let work: Promise<Pat> | undefined;
+  let renewal: Promise<Pat | undefined> | undefined;
   let accepted: ServedPolicy | undefined;
   let isLoaded = false;
 
+  const isAccepted = async ({ digest }: ServedPolicy): Promise<boolean> =>
+    accepted?.digest === digest || (await store?.load(http.url))?.digest === digest;
+
   async function acceptPolicy(refusal?: Refusal): Promise<ServedPolicy> {
     const served = await fetchPolicy(http);
-    if (accepted?.digest === served.digest || (await store?.load(http.url))?.digest === served.digest) return served;
+    if (await isAccepted(served)) return served;
     const { policy, digest, inWords } = await fetchPolicyInWords(http, served);
     requirePolicyOf(publicUrl, policy);
     const isOfThis = String(refusal?.details.policy).endsWith(`#sha-256=${digest}`);
@@ -131,21 +140,39 @@ export function openPats({ http, key, agentId, agentDirectory, publicUrl, onPoli
     return pat;
   }
 
-  async function findKept(): Promise<Pat | undefined> {
+  /** The stored PAT, on the first call, even if it has to be renewed. */
+  async function loadKept(): Promise<Pat | undefined> {
     if (isLoaded) return undefined;
     isLoaded = true;
     const kept = (await store?.load(http.url))?.pat;
-    if (kept?.agentId === agentId && kept.agentDirectory === agentDirectory && isFresh(kept)) pat = kept;
+    if (kept?.agentId === agentId && kept.agentDirectory === agentDirectory) pat ??= kept;
     return pat;
   }
 
   /** Issues a PAT. If the policy has changed meanwhile, the refusal contains the changes. */
-  const issue = async (refusal?: Refusal): Promise<Pat> =>
-    (await findKept()) ??
-    requestPat(refusal).catch((error: unknown) => {
+  async function issue(refusal?: Refusal): Promise<Pat> {
+    const kept = await loadKept();
+    if (kept && isFresh(kept)) return kept;
+    return requestPat(refusal).catch((error: unknown) => {
       if (error instanceof Refusal && error.details.reason === 'not_current_policy') return requestPat(error);
       throw error;
     });
+  }
+
+  /** Renews the PAT once; if that fails, later reads go without one. */
+  async function renewUnasked(stale: Pat): Promise<Pat | undefined> {
+    try {
+      const served = accepted ?? (await fetchPolicy(http));
+      if (await isAccepted(served)) {
+        accepted = served;
+        return await requestPat();
+      }
+    } catch (error) {
+      if (!(error instanceof IntentGateError)) throw error;
+    }
+    if (pat === stale) pat = undefined;
+    return undefined;
+  }
 
   const obtain = (refusal?: Refusal): Promise<Pat> => {
     if (pat && isFresh(pat)) return Promise.resolve(pat);
@@ -157,6 +184,14 @@ export function openPats({ http, key, agentId, agentDirectory, publicUrl, onPoli
 
   return {
     obtain: () => obtain(),
+    async find() {
+      await loadKept();
+      if (!pat || isFresh(pat)) return pat;
+      renewal ??= renewUnasked(pat).finally(() => {
+        renewal = undefined;
+      });
+      return renewal;
+    },
     replace: (refused, refusal) => {
       if (pat === refused) pat = undefined;
       return obtain(refusal.details.reason === 'policy_changed' ? refusal : undefined);

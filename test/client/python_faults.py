@@ -20,6 +20,8 @@ traced = []
 bodies = []
 script = []
 unavailable = []
+read_with = []
+unreadable = []
 words = {}
 policy = {"uid": "x:policy", "type": "Set", "permission": [{"action": "execute", "target": "x:all"}]}
 claims = _encode_json({"iat": 0, "exp": 3600})
@@ -44,6 +46,9 @@ class Service(BaseHTTPRequestHandler):
         if self.path == "/api/policy":
             return self.answer(200, policy)
         if self.path.startswith("/api/intents/search"):
+            read_with.append(self.headers["Authorization"])
+            if self.headers["Authorization"] and unreadable:
+                return self.answer(unreadable.pop(0), {"error": {"code": "UNAUTHORIZED", "message": "m"}})
             return self.answer(200, {"intents": [self.path], "pagination": {}})
         if self.path.startswith("/api/executions/"):
             error = {"code": "INTENT_EXECUTION_FAILED", "message": "m", "details": {"retry_after_seconds": 66}}
@@ -151,6 +156,19 @@ def agent(**options):
 
 
 words["lag"] = 0
+reader = agent(on_policy=lambda *_: asked.append("reader") is None)
+for prepare in (
+    lambda: None,
+    reader.obtain_pat,
+    lambda: setattr(reader, "_renew_at", 0),
+    lambda: unreadable.append(401),
+    lambda: (setattr(reader, "_renew_at", 0), policy.update(uid="x:other")),
+):
+    prepare()
+    reader.search("a")
+policy.update(uid="x:policy")
+print("read with:", *("a PAT" if pat else pat for pat in read_with[1:]), asked.count("reader"))
+
 script[:] = ["used up"] * 9
 sent = len(seen)
 try:

@@ -248,6 +248,7 @@ print(json.dumps([canonical_digest(value) for value in json.loads(sys.argv[1], p
       'filtered: /api/intents/search?query=a+b&permitted=true&page=2',
       'read again: True',
       'not shown: UNEXPECTED_ANSWER',
+      'read with: None a PAT a PAT a PAT None None 1',
       'always used up: 5',
       'declined: PolicyDeclined POLICY_DECLINED None',
       'used up: RateLimited TOO_MANY_REQUESTS 0',

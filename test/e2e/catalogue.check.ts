@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { connect, openMemoryKeyStore } from '../../client/connect.ts';
 import { endpoints, hasFunction } from '../../lib/endpoints.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
 import { toolCall } from '../support/tool-call.ts';
@@ -10,6 +11,9 @@ const unknownService = '01ARZ3NDEKTSV4RRFFQ69G5FAV';
 let hiddenService: string;
 /** Bearer tokens of the callers: two agents, one of which has a rule of its own, and an admin. */
 let tokens: Record<'nobody' | 'outsider' | 'insider' | 'admin', string | undefined>;
+
+const keyStore = openMemoryKeyStore();
+const connectInsider = () => connect(api.stack.base_url, { agentId: 'insider', keyStore, onPolicy: () => true });
 
 beforeAll(async () => {
   const register = async (service_name: string, uid: string) => {
@@ -30,7 +34,7 @@ beforeAll(async () => {
   tokens = {
     nobody: undefined,
     outsider: await api.obtainPat('outsider'),
-    insider: await api.obtainPat('insider'),
+    insider: (await (await connectInsider()).obtainPat()).pat,
     admin: api.stack.admin_token,
   };
 });
@@ -112,6 +116,17 @@ describe.each(outside)('%s', (name) => {
       expect([status, body.error.details.nearest]).toEqual([404, nearest]);
     }
   });
+});
+
+test('the client finds and reads what is permitted to its agent once it has a PAT', async () => {
+  const client = await connectInsider();
+  const find = async () => [
+    (await client.search('payroll')).intents.map((one) => one.intent_uid),
+    await client.get(hidden).catch((error) => error.code),
+  ];
+  expect(await find()).toEqual([[], 'NOT_FOUND']);
+  await client.obtainPat();
+  expect(await find()).toEqual([[hidden], expect.objectContaining({ intent_uid: hidden })]);
 });
 
 test('executing a hidden intent is refused like an unknown one', async () => {

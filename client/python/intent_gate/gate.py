@@ -92,16 +92,19 @@ class IntentGate:
         self._limits_of: Dict[str, List[str]] = {}  # by intent uid: the limits that its last execution counted towards
 
     def search(self, /, query: Optional[str] = None, **filters: Union[str, int, None]) -> IntentPage:
-        """Finds intents. Filters: service_name, intent_name, uid, namespace, description, tags, page, page_size."""
+        """Finds intents. Filters: service_name, intent_name, uid, namespace, description, tags, page, page_size.
+
+        Like get, it sends the PAT if there is one, for gates that show an agent only what its policy permits.
+        """
         given = {name: value for name, value in {"query": query, **filters}.items() if value is not None}
         given.update({name: str(value).lower() for name, value in given.items() if isinstance(value, bool)})
-        answer = self._send("GET", "/api/intents/search?" + urllib.parse.urlencode(given))
+        answer = self._read("/api/intents/search", urllib.parse.urlencode(given))
         _require(answer, {"intents": list, "pagination": dict})
         return cast(IntentPage, answer)
 
     def get(self, intent_uid: str) -> FullIntent:
         """Returns an intent with all registered members."""
-        answer = self._send("GET", f"/api/intents/{urllib.parse.quote(intent_uid, safe='')}?view=full")
+        answer = self._read(f"/api/intents/{urllib.parse.quote(intent_uid, safe='')}", "view=full")
         _require(answer, {"intent_uid": str})
         return cast(FullIntent, answer)
 
@@ -210,13 +213,8 @@ class IntentGate:
         replacements = 0
         while True:
             pat = self.obtain_pat()
-
-            def prepare() -> _Request:
-                authorization = "DPoP" if self._dpop else "Bearer"
-                return {"Authorization": f"{authorization} {pat}", **self._proof(method, path, pat), **headers}, body
-
             try:
-                return self._send(method, path, prepare, intent_uid, parse_float)
+                return self._send(method, path, lambda: ({**self._authorize(method, path, pat), **headers}, body), intent_uid, parse_float)
             except IntentGateError as error:
                 is_for_another_pat = error.code == "UNAUTHORIZED" or error.details.get("reason") == "policy_changed"
                 replacements += 1
@@ -225,6 +223,32 @@ class IntentGate:
                 with self._lock:
                     if self._pat == pat:
                         self._pat = None
+
+    def _read(self, path: str, query: str) -> Answer:
+        """Reads with the PAT if there is one, because it decides what the gate shows. A PAT that is refused counts as none."""
+        pat, target = self._find_pat(), f"{path}?{query}"
+        if pat is not None:
+            try:
+                return self._send("GET", target, lambda: (self._authorize("GET", path, cast(str, pat)), None))
+            except IntentGateError as error:
+                if error.status not in (401, 403):
+                    raise
+        return self._send("GET", target)
+
+    def _find_pat(self) -> Optional[str]:
+        """The current PAT. Nobody is asked: a PAT is only renewed, and only for a policy that was accepted."""
+        if self._pat is None or time.time() < self._renew_at or not self._lock.acquire(blocking=False):
+            return self._pat
+        try:
+            return self._request_pat(may_ask=False)
+        except IntentGateError:
+            self._pat = None
+            return None
+        finally:
+            self._lock.release()
+
+    def _authorize(self, method: str, path: str, pat: str) -> Dict[str, str]:
+        return {"Authorization": f"{'DPoP' if self._dpop else 'Bearer'} {pat}", **self._proof(method, path, pat)}
 
     def _proof(self, method: str, path: str, pat: Optional[str] = None) -> Dict[str, str]:
         return {"DPoP": cast(Key, self._key).prove(method, self._public_url + path, pat)} if self._dpop else {}
@@ -241,12 +265,12 @@ class IntentGate:
                     return self._request_pat()
             return self._pat
 
-    def _request_pat(self) -> str:
+    def _request_pat(self, may_ask: bool = True) -> str:
         policy, in_words = self.policy()
         require_policy_of(self._public_url, policy)
         if policy != self._accepted:
             # a copy, so that only what was fetched is signed
-            if self._on_policy(json.loads(json.dumps(policy)), in_words) is not True:
+            if not may_ask or self._on_policy(json.loads(json.dumps(policy)), in_words) is not True:
                 raise PolicyDeclined(policy, in_words)
             self._accepted = policy
         self._key = key = self._key if isinstance(self._key, Key) else Key.at(self._key)
