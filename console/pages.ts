@@ -72,7 +72,7 @@ export const renderReference = (protocol: string, assets: readonly Asset[]): str
 <li><a href=".well-known/jwks.json">Public keys that verify PATs</a></li>
 <li><a href="console">Catalogue and console</a></li>
 </ul>
-<h2 id="policy">The policy in plain words</h2>
+<h2 id="policy">Usage policy</h2>
 <ul>
 ${policyPlace}
 </ul>

@@ -86,7 +86,7 @@ export function defineApi(routes: readonly Route[], invocationOf: (name: string)
   for (const path of ['/', ...Object.keys(paths).flatMap(parentsOf), '/{proxy+}']) paths[path] ??= { [anyMethod]: refuse(noPath) };
   return {
     openapi: '3.0.1',
-    info: { title, description: 'Lets agents find, get authorised for, and run intents', version: '1' },
+    info: { title, description: 'Lets agents find, get permission for, and call third-party API operations (intents)', version: '1' },
     // As a property of the API beside its definition it might not count.
     ...(domain && {
       servers: [{ url: `https://${domain.name}`, 'x-amazon-apigateway-endpoint-configuration': { disableExecuteApiEndpoint: true } }],

@@ -24,7 +24,7 @@ export const serviceInput = z
     service_logo_url: webAddress.optional(),
     service_terms_of_service_url: webAddress.optional(),
     service_privacy_policy_url: webAddress.optional(),
-    namespace: namespace.optional().describe('the namespace of all its intents, whose admins may change it; it never changes once set'),
+    namespace: namespace.optional().describe('the prefix of its intent ids; its admins can edit this service. Permanent.'),
     headers: publicHeaders.optional(),
     limit: rateLimit
       .extend({ period: rateLimit.shape.period.max(maxPeriod, `must be at most ${maxPeriod} seconds, a year`) })

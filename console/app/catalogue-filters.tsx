@@ -25,15 +25,15 @@ export function FilterBar({ filters, services, tags, onFilter }: FilterBarProps)
     <div class="toolbar">
       <Choice
         label="Service"
-        none="Every service"
+        none="All services"
         options={isKnown ? names : [filters.service, ...names]}
         value={filters.service}
         onChoose={(service) => onFilter({ service })}
       />
-      <Choice label="Method" none="Every method" options={methods} value={filters.method} onChoose={(method) => onFilter({ method })} />
+      <Choice label="Method" none="All methods" options={methods} value={filters.method} onChoose={(method) => onFilter({ method })} />
       <Choice
         label="Tag"
-        none={chosen.length > 0 ? 'Another tag' : 'Every tag'}
+        none={chosen.length > 0 ? 'Add a tag' : 'All tags'}
         options={tags.filter((tag) => !chosen.includes(tag))}
         value=""
         onChoose={(tag) => setTags([...chosen, tag])}
@@ -44,7 +44,7 @@ export function FilterBar({ filters, services, tags, onFilter }: FilterBarProps)
           checked={filters.permitted === 'true'}
           onChange={({ currentTarget }) => onFilter({ permitted: currentTarget.checked ? 'true' : '' })}
         />
-        Only what I may run
+        Permitted only
       </label>
       {chosen.map((tag) => (
         <Button
@@ -76,7 +76,7 @@ export const NothingFound = ({ filters: { query, ...others } }: { filters: Filte
       <p class="buttons">
         {isFiltered && query !== '' && (
           <a class="button" href={linkTo([], { query })}>
-            Remove the filters
+            Clear filters
           </a>
         )}
         <a class="button" href={linkTo([])}>

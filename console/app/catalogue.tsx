@@ -67,7 +67,7 @@ export function Catalogue({ query }: { query: URLSearchParams }) {
   return (
     <section ref={list} onKeyDown={onKeyDown} aria-label="Catalogue">
       <Heading title="Catalogue">Explore operations</Heading>
-      <p class="lead">Find out what third-party services can do, see what the policy allows, and run it, here or from an AI agent.</p>
+      <p class="lead">Search third-party API operations, check what the policy allows, and run them here or from an AI agent.</p>
       <search>
         <SearchField text={filters.query} onText={(text) => show({ query: text }, true)} />
         <FilterBar filters={filters} services={services ?? []} tags={tagsOf(intents)} onFilter={show} />

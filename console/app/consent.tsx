@@ -48,7 +48,7 @@ function Dialog({ sentences, changes, answer }: Question) {
         answer(false);
       }}
     >
-      <h2 id="consent-title">Do you accept the policy?</h2>
+      <h2 id="consent-title">Accept the usage policy?</h2>
       <Items title="It has changed since you accepted it:" texts={changes} />
       <Items title={changes.length > 0 ? 'It now says:' : ''} texts={sentences} />
       <p class="quiet">Your browser signs it with a key that never leaves this page. Nothing is signed unless you accept.</p>

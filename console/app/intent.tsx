@@ -82,18 +82,18 @@ function Loaded({ intent, terms, given, isAdmin }: LoadedProps) {
         onTyped={setTyped}
         isRunnable={!['prohibited', 'not permitted'].includes(terms?.access ?? '') && !intent.deprecated && !intent.draft}
       >
-        <Part title="Call it from a program">
+        <Part title="Code">
           <Samples uid={intent.intent_uid} parameters={sampleOf(inputs, typed)} />
         </Part>
         <Part title="Policy">
           <Items texts={terms?.sentences ?? []} />
-          <Way to={linkTo(['policy'])} title="The whole policy" />
+          <Way to={linkTo(['policy'])} title="View full policy" />
         </Part>
-        <Part title="What it returns">
-          {intent.output_parameters.length === 0 && <p>The service does not describe its answer.</p>}
+        <Part title="Response">
+          {intent.output_parameters.length === 0 && <p>The response is not described.</p>}
           <Returned outputs={intent.output_parameters} />
           <p class="quiet">
-            It calls{' '}
+            Upstream:{' '}
             <code>
               {intent.endpoint.method} <Shown text={intent.endpoint.url} />
             </code>
@@ -109,7 +109,7 @@ const maxMembers = 12;
 
 function Returned({ outputs }: { outputs: FullIntent['output_parameters'] }) {
   const rows = outputs.map((output) => [output.name, describeType(output), output.description]);
-  const table = { label: 'Members of the answer', heads: ['Name', 'Type', 'Meaning'], rows };
+  const table = { label: 'Members of the response', heads: ['Name', 'Type', 'Meaning'], rows };
   return rows.length > maxMembers ? <FoldedTable title="Members" {...table} /> : <Table {...table} />;
 }
 
@@ -138,7 +138,7 @@ const Samples = ({ uid, parameters }: { uid: string; parameters: Record<string, 
     panels={Object.fromEntries(
       Object.entries(listSamples(deployment.publicUrl, uid, parameters)).map(([language, text]) => [
         language,
-        () => <Copyable label={`The call in ${language}`} text={text} />,
+        () => <Copyable label={`${language} code`} text={text} />,
       ]),
     )}
   />

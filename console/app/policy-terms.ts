@@ -48,4 +48,8 @@ export function readTerms(policy: Policy, publicUrl: string): (intent: JudgedInt
 }
 
 const namePrice = ({ amount, currency, every, budget }: Payment): string =>
-  every === undefined || budget ? `${amount} ${currency} a call` : `${amount} ${currency} every ${nameDuration(every)}`;
+  `${nameMoney(amount, currency)} per ${every === undefined || budget ? 'call' : nameDuration(every)}`;
+
+/** An amount with the symbol of its currency: `€10`, `€0.50`. */
+export const nameMoney = (amount: number, currency: string): string =>
+  amount.toLocaleString('en', { style: 'currency', currency, maximumFractionDigits: 20, trailingZeroDisplay: 'stripIfInteger' });

@@ -11,9 +11,9 @@ export function PolicyView({ query }: { query: URLSearchParams }) {
   const isAdmin = useStore(session) !== undefined;
   return (
     <>
-      <Heading title="Policy">The policy in plain words</Heading>
+      <Heading title="Usage policy" />
       <p class="lead">
-        Agents sign the <a href="api/policy">policy itself</a> before they may run anything. If it changes, they have to sign it again.
+        Agents sign the <a href="api/policy">policy</a> before their first call, and again after each change.
       </p>
       {isAdmin ? <ForAdmins path={['policy']} query={query} /> : <Sentences />}
     </>

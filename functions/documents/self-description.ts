@@ -36,7 +36,7 @@ export const apiCatalog = ({ baseUrl, isSignInOffered }: GateAddress): object =>
 /** The description for models (llmstxt.org). */
 export const llmsText = ({ baseUrl, isSignInOffered }: GateAddress): string => `# Intent Gate
 
-> Lets agents find, get authorised for, and execute intents: described operations of web services.
+> Lets agents find, get permission for, and call third-party API operations (intents).
 
 1. Find an intent in plain words: GET ${baseUrl}/api/intents/search?query=what+time+is+it&view=brief
 2. Read its parameters: GET ${baseUrl}/api/intents/{intent_uid}?view=full

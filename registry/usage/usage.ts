@@ -24,4 +24,4 @@ export function usageCells(numbers: StatsNumbers): string[] {
 }
 
 export const usedService = ({ service_id, service_name }: Pick<ServiceStats, 'service_id' | 'service_name'>): string =>
-  service_name ?? (service_id === undefined ? 'Refused before an intent was looked up' : 'A deleted service');
+  service_name ?? (service_id === undefined ? 'Refused early' : 'A deleted service');

@@ -51,7 +51,7 @@ type Described = Pick<
 
 export const thisGate = {
   service_name: 'Intent Gate',
-  description: 'Lets agents find, get authorised for, and execute intents: described operations of web services.',
+  description: 'Lets agents find, get permission for, and call third-party API operations (intents).',
 };
 
 /** Key and policy are the gate's, because agents execute through it; a service's `policy_url` is for people. */

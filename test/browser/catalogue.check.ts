@@ -100,7 +100,7 @@ given('the catalogue', () => {
     await page.getByText('You may execute every intent, at most 60 times a minute.').waitFor();
     await codeOf(page).fill('JP');
     await run(page);
-    await page.getByRole('dialog').getByText('You must sign the policy').waitFor();
+    await page.getByRole('dialog').getByText('Sign this policy').waitFor();
     await expectAccessible(page);
     await page.getByRole('button', { name: 'Accept' }).click();
     await page.locator('.answer').getByText('Japan', { exact: true }).waitFor();
@@ -242,7 +242,7 @@ given('the catalogue', () => {
     await page.getByLabel('Tag', { exact: true }).selectOption('countries');
     await page.waitForURL(/tags=countries/);
     await page.getByText('4 operations').waitFor();
-    await page.getByLabel('Only what I may run').check();
+    await page.getByLabel('Permitted only').check();
     await page.getByText('3 operations').waitFor();
     expect(await page.getByText('prohibited').count()).toBe(0);
     await page.reload();
@@ -277,7 +277,7 @@ given('the catalogue', () => {
     await page.keyboard.press('Tab');
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the content');
     await page.goto(`${base}/console#/policy`);
-    await page.getByRole('heading', { name: 'The policy in plain words' }).waitFor();
+    await page.getByRole('heading', { name: 'Usage policy' }).waitFor();
     await page.keyboard.press('/');
     await page.locator('#query:focus').waitFor();
     await page.keyboard.type('time in another place');

@@ -157,10 +157,10 @@ given('the console', () => {
     await page.getByRole('link', { name: 'Usage' }).click();
     await page.getByRole('row', { name: /^Pets of the town 1 0 0 0 \d+ ms \d+ ms$/ }).waitFor();
     await expectAccessible(page);
-    await page.getByRole('link', { name: 'by operation' }).click();
+    await page.getByRole('link', { name: 'By operation' }).click();
     await page.getByRole('row', { name: /^\S+:v\d+ 1 0 0 0 \d+ ms \d+ ms$/ }).waitFor();
-    await page.getByRole('link', { name: 'last hour' }).click();
-    await page.getByRole('link', { name: 'by agent' }).click();
+    await page.getByRole('link', { name: 'Last hour' }).click();
+    await page.getByRole('link', { name: 'By agent' }).click();
     await page.getByLabel('Service', { exact: true }).selectOption({ label: 'Pets of the town' });
     await page.waitForURL(/#\/usage\?period=hour&by=agent&service_id=\w{26}$/);
     await page.getByRole('row', { name: /^page-\S+ 1 0 0 0 \d+ ms \d+ ms$/ }).waitFor();
@@ -187,7 +187,7 @@ given('the console', () => {
     await page.getByLabel('Reason').fill(hostileTexts.markup);
     await press('Block the agent');
     await press('Yes');
-    await page.getByRole('button', { name: 'Lift the block' }).waitFor();
+    await page.getByRole('button', { name: 'Unblock' }).waitFor();
     await page.getByText(hostileTexts.markup).first().waitFor();
     await expectAccessible(page);
     await go('#/intents/world.example%3Aget-country%3Av1');
@@ -207,11 +207,11 @@ given('the console', () => {
     const shared = { service_name: 'Shared', service_url: 'https://shared.example', description: 'One' };
     const { service_id: id } = bodyOf(await api.asAdmin('POST', '/api/services', shared), 201);
     await go(`#/services/${id}?tab=settings`);
-    await page.getByLabel('Address (required)').fill('no address');
+    await page.getByLabel('API URL (required)').fill('no address');
     await press('Save');
-    await problemOf('Address (required)').getByText('Must be').waitFor();
-    expect(await page.evaluate('document.activeElement.labels[0].textContent')).toBe('Address (required)');
-    await page.getByLabel('Address (required)').fill('https://shared.example');
+    await problemOf('API URL (required)').getByText('Must be').waitFor();
+    expect(await page.evaluate('document.activeElement.labels[0].textContent')).toBe('API URL (required)');
+    await page.getByLabel('API URL (required)').fill('https://shared.example');
     await page.getByLabel('Description').fill('Mine');
     await api.asAdmin('PUT', `/api/services/${id}`, { ...shared, description: hostileTexts.markup });
     await press('Save');
@@ -238,10 +238,10 @@ given('the console', () => {
     await page.getByLabel('Query parameters: name 2').pressSequentially('tenants');
     expect(await page.getByLabel('Query parameters: value 1').inputValue()).toBe('secret-of-the-tenant');
     await page.getByLabel('Query parameters: name 2').fill('');
-    await page.getByLabel('Origins that it is sent to').fill('http://shared.example');
+    await page.getByLabel('Allowed origins').fill('http://shared.example');
     await press('Set the credential');
-    await problemOf('Origins that it is sent to').getByText('https').waitFor();
-    await page.getByLabel('Origins that it is sent to').fill('');
+    await problemOf('Allowed origins').getByText('https').waitFor();
+    await page.getByLabel('Allowed origins').fill('');
     await expectAccessible(page);
 
     // when the session ends, nothing typed is lost, and no secret has been stored
@@ -271,7 +271,7 @@ given('the console', () => {
     await page.getByLabel('Description').fill('Typed while it was being saved');
     await saved;
     expect((await api.call('GET', `/api/services/${id}`))?.body.description).toBe('Typed, and not saved yet');
-    await page.getByRole('button', { name: 'Discard my changes' }).waitFor();
+    await page.getByRole('button', { name: 'Discard changes' }).waitFor();
     expect(await page.getByLabel('Description').inputValue()).toBe('Typed while it was being saved');
 
     // typed values survive a reload, and do not silently overwrite a change that somebody made meanwhile
@@ -288,7 +288,7 @@ given('the console', () => {
       .getByText('"Changed during the reload"')
       .waitFor();
     await press('Use the current version');
-    expect(await page.getByRole('button', { name: 'Discard my changes' }).count()).toBe(0);
+    expect(await page.getByRole('button', { name: 'Discard changes' }).count()).toBe(0);
   });
 
   test('the console shows the saved record until it is read again, without disturbing typing', async () => {
@@ -315,7 +315,7 @@ given('the console', () => {
     await page.keyboard.type(', four');
     expect(await description.inputValue()).toBe('Two, three, four');
     await press('Save');
-    await page.getByRole('button', { name: 'Discard my changes' }).waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Discard changes' }).waitFor({ state: 'detached' });
     expect((await api.call('GET', `/api/services/${id}`))?.body).toMatchObject({ ...saved, description: 'Two, three, four' });
     // a credential that another admin has set meanwhile is a conflict, not a mistake in the form
     await description.fill('Mine');
@@ -494,7 +494,7 @@ paths:
     expect(await row.getByRole('listitem').count()).toBe(0);
     await row.getByText('2 records').click();
     expect(await row.getByRole('listitem').allTextContents()).toEqual(uids.map((uid) => `create ${uid}`));
-    await page.getByText(`The newest entry is ${head.seq}, and its digest is ${head.digest}.`).waitFor();
+    await page.getByText(`Latest entry: ${head.seq} · ${head.digest}`).waitFor();
     await expectAccessible(page);
   });
 
@@ -523,7 +523,7 @@ paths:
     await endSession();
     await go('#/services/new');
     await page.getByLabel('Name (required)').fill('Typed without a window');
-    await page.getByLabel('Address (required)').fill('https://window.example');
+    await page.getByLabel('API URL (required)').fill('https://window.example');
     await page.getByLabel('Description').fill('Something');
     await press('Save');
     await page.getByRole('alert').getByText('Nothing is lost: sign in again, then try again.').waitFor();
@@ -536,7 +536,7 @@ paths:
     await fillIn(page, 'admin', password);
     await page.waitForURL(`${base}/console#/services/new`);
     expect(await page.getByLabel('Name (required)').inputValue()).toBe('Typed without a window');
-    await press('Discard my changes');
+    await press('Discard changes');
     await go('#/history?kind=service');
     await page.reload();
     await signIn();
@@ -556,7 +556,7 @@ paths:
     const isShort = page.getByText(/^The value of the header X-Api-Key has fewer than 8 characters/);
     await go('#/services/new');
     await page.getByLabel('Name (required)').fill('Warned');
-    await page.getByLabel('Address (required)').fill('https://warned.example');
+    await page.getByLabel('API URL (required)').fill('https://warned.example');
     await page.getByLabel('Description').fill('Gets a short credential');
     await press('Save');
     await page.getByRole('heading', { name: 'Warned' }).waitFor();
@@ -607,7 +607,7 @@ paths:
     const policy = JSON.stringify((await api.call('GET', '/api/policy'))?.body).replace('"rightOperand":60', '"rightOperand":30');
     const file = { name: 'policy.json', mimeType: 'application/json', buffer: Buffer.from(policy) };
     await page.getByLabel('Load a policy file').setInputFiles(file);
-    await page.getByText('New: You may execute every intent, at most 30 times a minute.').waitFor();
+    await page.getByText('Added: You may execute every intent, at most 30 times a minute.').waitFor();
     await expectAccessible(page);
   });
 });

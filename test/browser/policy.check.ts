@@ -18,7 +18,7 @@ given('the page of the policy', () => {
     await button('Publish').click();
     await page.getByText(/^Publish this policy\? \d agents? must sign again before the next call\.$/).waitFor();
     await button('Yes').click();
-    await page.getByText('The policy is published.').waitFor();
+    await page.getByText('Published.').waitFor();
   };
 
   beforeAll(async () => {
@@ -57,7 +57,7 @@ given('the page of the policy', () => {
     expect(await page.evaluate('(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector("textarea"))')).toBe(
       0,
     );
-    await button('Discard my changes').click();
+    await button('Discard changes').click();
   });
 
   test('problems are shown at their lines', async () => {
@@ -80,7 +80,7 @@ given('the page of the policy', () => {
     const target = `{base_url}/api/intents/${uid}`;
     const prohibition = [...(policy.prohibition ?? []), { target, action: 'execute' }];
     await editor().fill(JSON.stringify({ ...policy, prohibition }, null, 2));
-    await page.getByText(`New: You must not execute the intent ${uid}, whatever else is permitted.`).waitFor();
+    await page.getByText(`Added: You must not execute the intent ${uid}, whatever else is permitted.`).waitFor();
     await expectAccessible(page);
     await publish();
     await page.getByRole('row', { name: `Every agent must not execute the intent ${uid}` }).waitFor();
@@ -89,7 +89,7 @@ given('the page of the policy', () => {
     expect(await run()).toMatchObject({ status: 403 });
 
     await button(/^Publish again: sha-256=/).click();
-    await page.getByText(`No longer: You must not execute the intent ${uid}, whatever else is permitted.`).waitFor();
+    await page.getByText(`Removed: You must not execute the intent ${uid}, whatever else is permitted.`).waitFor();
     expect(JSON.parse(await editor().inputValue())).toEqual(policy);
     await publish();
     await expectAccessible(page);
@@ -109,7 +109,7 @@ given('the page of the policy', () => {
     await page.getByRole('heading', { name: 'Your edits, tried on recent calls' }).waitFor();
     await page.getByRole('row', { name: /^– No permission names the intent\. 2 calls would be refused/ }).waitFor();
     await button('Put your edits on trial').click();
-    await page.getByText('Judged 0 calls since').waitFor();
+    await page.getByText('Checked 0 calls since').waitFor();
     await button('End the trial').click();
     await button('Yes').click();
     await page.getByText('No policy is on trial.').waitFor();

@@ -145,7 +145,7 @@ given('tasks in the console', () => {
         await click(link('Usage'));
         await click(page.getByRole('main').getByRole('link', { name: 'Payments' }));
         await click(link('busy-agent'));
-        await page.getByRole('heading', { name: 'Usage in the last day' }).waitFor();
+        await page.getByRole('heading', { name: 'Usage in the last 24 hours' }).waitFor();
         await button('Block the agent').waitFor();
       },
     ],
@@ -174,7 +174,7 @@ given('tasks in the console', () => {
         await click(link('busy-agent'));
         await click(button('Block the agent'));
         await click(button('Yes'));
-        await button('Lift the block').waitFor();
+        await button('Unblock').waitFor();
       },
     ],
     [
@@ -247,14 +247,14 @@ given('tasks in the console', () => {
       [text.replace(/("log_key": ")[^"]*/, '$1another+00000000+AQ=='), 'log_key in the file differs from the key that you trust.'],
     ] as const) {
       await page.getByLabel('Drop a receipt here').setInputFiles(file(changed));
-      await page.getByText('The receipt does not verify.').waitFor();
+      await page.getByText('The receipt is not valid.').waitFor();
       await page.getByText(problem).waitFor();
       await expectAccessible(page);
     }
     await page.getByLabel('Drop a receipt here').setInputFiles(file(text));
     await page.getByText('The receipt is genuine.').waitFor();
-    await page.getByText('Compare with a key and a checkpoint of your own').click();
-    await page.getByLabel('Key of the log').fill('another+00000000+AQ==');
+    await page.getByText('Use your own key and checkpoint').click();
+    await page.getByLabel('Log key').fill('another+00000000+AQ==');
     await page.getByText('log_key in the file differs from the key that you trust.').waitFor();
     await page.getByLabel('Drop a receipt here').setInputFiles(file('{}'));
     await page.getByRole('alert').getByText('The file next.json contains no receipt').waitFor();
@@ -266,16 +266,16 @@ given('tasks in the console', () => {
     await sequenceReceipts(api.stack);
     await page.evaluate('location.hash = "#/receipts"');
     await link('world.example:get-country:v1').click();
-    await page.getByText('Compare with a key and a checkpoint of your own').click();
+    await page.getByText('Use your own key and checkpoint').click();
     // a field keeps no line end
-    await page.getByLabel('Kept checkpoint').fill(kept.trim());
+    await page.getByLabel('Saved checkpoint').fill(kept.trim());
     await page.getByRole('row', { name: 'checkpoint that was kept passed' }).waitFor();
     const file = await page.getByRole('link', { name: 'Download the receipt' }).getAttribute('href');
     const { consistency } = JSON.parse(decodeURIComponent(String(file).replace('data:application/json,', '')));
     expect(Object.keys(consistency)).toEqual([kept.split('\n')[1]]);
-    await page.getByLabel('Kept checkpoint').fill(kept.replace(/\n\d+\n/, '\n1000\n'));
+    await page.getByLabel('Saved checkpoint').fill(kept.replace(/\n\d+\n/, '\n1000\n'));
     await page.getByText('The checkpoint is not signed with the key of the log').waitFor();
-    await page.getByText('The receipt does not verify.').waitFor();
+    await page.getByText('The receipt is not valid.').waitFor();
   });
 
   test.each([

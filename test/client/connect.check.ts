@@ -53,12 +53,7 @@ const open = (options: Partial<ConnectOptions> = {}): Promise<IntentGate> =>
   connect(`${baseUrl}/`, { agentId: `agent-${randomUUID()}`, onPolicy: allow(), fetch: service.fetch, ...options });
 const run = (client: IntentGate, options = {}) => client.execute(uid, { code: 'FR' }, options);
 
-const words = [
-  `This is the policy ${baseUrl}/api/policy (Set).`,
-  'You may execute every intent, at most 60 times a minute.',
-  'You must not exceed the rate limit.',
-  'You must sign the policy with the key that you present as agent_public_key.',
-];
+const words = ['You may execute every intent, at most 60 times a minute.', "Sign this policy with your agent's key before the first call."];
 
 test('the client executes an intent: it reads the policy, asks, signs it, gets a PAT and calls', async () => {
   const onPolicy = allow();
@@ -153,8 +148,8 @@ describe('the policy', () => {
     service.setPolicy(policyWithRate(30));
     expect(await run(client)).toEqual({ name: 'France' });
     expect(onPolicy.mock.calls[1]?.[2]).toEqual([
-      'No longer: You may execute every intent, at most 60 times a minute.',
-      'New: You may execute every intent, at most 30 times a minute.',
+      'Removed: You may execute every intent, at most 60 times a minute.',
+      'Added: You may execute every intent, at most 30 times a minute.',
     ]);
     expect([onPolicy.mock.calls.length, service.count(`POST ${issuePath}`), upstream.seen.length]).toEqual([2, 2, 2]);
   });

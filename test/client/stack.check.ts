@@ -229,7 +229,7 @@ print(json.dumps([canonical_digest(value) for value in json.loads(sys.argv[1], p
     declined.child.stdin?.end('n\n');
     const failed = await declined.catch((error) => error);
     expect(failed.code).toBe(1);
-    expect(failed.stderr).toContain('- You must not exceed the rate limit.');
+    expect(failed.stderr).toContain("- Sign this policy with your agent's key before the first call.");
     expect(failed.stderr).toContain(
       'POLICY_DECLINED: The usage policy was not accepted, so nothing was signed and no intent can be executed.',
     );

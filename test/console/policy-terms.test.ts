@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import { readTerms } from '../../console/app/policy-terms.ts';
+import { nameMoney, readTerms } from '../../console/app/policy-terms.ts';
+import { namePeriod } from '../../functions/core/policy/durations.ts';
 import { parsePolicyTemplate } from '../../functions/core/policy/template.ts';
 import { openPolicy } from '../support/policy.ts';
 
@@ -37,7 +38,7 @@ test('a policy that the page does not understand yields no terms', () => {
 });
 
 test.each([
-  ['prices-that-are-billed', 'shop.example:get-order:v1', '0.05 EUR a call and 9.5 EUR every month', undefined],
+  ['prices-that-are-billed', 'shop.example:get-order:v1', '€0.05 per call and €9.50 per month', undefined],
   ['large-refunds-need-a-person', 'shop.example:get-order:v1', undefined, undefined],
   ['large-refunds-need-a-person', 'payments.example:refund:v1', undefined, 'conditional'],
 ])('terms contain the price, and whether a person must approve: %s, %s', (file, intentUid, price, approval) => {
@@ -56,4 +57,23 @@ test.each([
   const own = permission.map((one) => ({ target, action: 'execute', ...one }));
   const termsOf = readTerms({ ...policy, permission: own, prohibition: [] }, 'https://gate.example');
   expect(termsOf({ intentUid: 'a.example:b:v1' })).toMatchObject({ approval });
+});
+
+test.each([
+  [60, 'minute'],
+  [90, '90 seconds'],
+  [3_600, 'hour'],
+  [1_209_600, '2 weeks'],
+  [2_678_400, '31 days'],
+])('periods read as people say them: %d s is %s', (seconds, words) => {
+  expect(namePeriod(seconds)).toBe(words);
+});
+
+test.each([
+  [10, 'EUR', '€10'],
+  [0.5, 'USD', '$0.50'],
+  [0.005, 'EUR', '€0.005'],
+  [1_200, 'JPY', '¥1,200'],
+])('amounts have the symbol of their currency: %d %s', (amount, currency, words) => {
+  expect(nameMoney(amount, currency)).toBe(words);
 });

@@ -247,9 +247,8 @@ describe('POST /api/pat/issue', () => {
       const signed_policy = await signJws(agent, tighter(address).text);
       expect((await openGate({ findPolicy: tighter })(await requestOf(agent, { signed_policy }))).status).toBe(200);
       const changes = [
-        'No longer: You may execute the intent a.example:x:v1.',
-        'New: You may execute every intent, at most 60 times a minute.',
-        'New: You must not exceed the rate limit.',
+        'Removed: You may execute the intent a.example:x:v1.',
+        'Added: You may execute every intent, at most 60 times a minute.',
       ];
       const answer = await issue(await requestOf(agent, { signed_policy }));
       expectRefusal(answer, { ...rejected, details: { ...rejected.details, changes } });
@@ -265,7 +264,7 @@ describe('POST /api/pat/issue', () => {
         details: {
           reason: 'policy_changed',
           policy: current.reference,
-          changes: expect.arrayContaining(['New: You must not exceed the rate limit.']),
+          changes: expect.arrayContaining(['Removed: You may execute the intent a.example:x:v1.']),
         },
       });
       const unknown = await refuse(`${address}/api/policy#sha-256=unknown`, current);

@@ -66,7 +66,7 @@ test('a published policy judges the next execution of every instance, and PATs o
   const pat = (await requestPat(issue, agent, file)).body['proto-pat'];
   expect((await execute(call, pat, uid, { code: 'FR' })).status).toBe(200);
   const { status, body } = await publishNext(forbidding());
-  const changes = [`New: You must not execute the intent ${uid}, whatever else is permitted.`];
+  const changes = [`Added: You must not execute the intent ${uid}, whatever else is permitted.`];
   expect([status, body]).toEqual([
     200,
     { digest: await inForce(), version: expect.stringMatching(/^[\w-]{43}$/), seq: expect.any(Number), changes, agents: 1, warnings: [] },
@@ -153,7 +153,7 @@ test('a dry run reports everything, and changes nothing', async () => {
   const { seq } = await changeLog.head();
   const dry = await publishNext({ ...file, permission: [], prohibition: [] }, { query: { dry_run: 'true' } });
   expect([dry.status, dry.body.warnings[0]]).toEqual([200, { path: '/permission', problem: 'is empty, so the policy allows nothing' }]);
-  expect(dry.body.changes).toContain('No longer: You may execute every intent, at most 60 times a minute.');
+  expect(dry.body.changes).toContain('Removed: You may execute every intent, at most 60 times a minute.');
   expect(await changeLog.head()).toMatchObject({ seq });
   expect(await inForce()).toBe(openPolicy(file)(baseUrl).digest);
 });

@@ -19,19 +19,19 @@ import { readRecord } from './record-form.tsx';
 const options = { headers: 'header', query: 'query', 'next/headers': 'next-header', 'next/query': 'next-query' };
 
 const values = { type: 'object', control: 'secrets' } as const;
-const nextHint = 'Tried if the upstream answers 401 to the others';
+const nextHint = 'Used if the service rejects the current ones';
 
 const fields: readonly Field[] = [
   { ...values, name: 'headers', label: 'Header fields', hint: 'For example Authorization or X-Api-Key' },
   { ...values, name: 'query', label: 'Query parameters', hint: 'For example api_key' },
-  { ...values, name: 'next/headers', path: ['next', 'headers'], label: 'Header fields for a rotation', hint: nextHint },
-  { ...values, name: 'next/query', path: ['next', 'query'], label: 'Query parameters for a rotation', hint: nextHint },
+  { ...values, name: 'next/headers', path: ['next', 'headers'], label: 'Next header values', hint: nextHint },
+  { ...values, name: 'next/query', path: ['next', 'query'], label: 'Next query values', hint: nextHint },
   {
     name: 'origins',
-    label: 'Origins that it is sent to',
+    label: 'Allowed origins',
     type: 'array',
     control: 'list',
-    hint: "Separated by commas, such as https://api.example.com; default: the origin of the service's address",
+    hint: 'The credential is sent only to these, separated by commas; default: the origin of the API URL',
   },
 ];
 
@@ -73,9 +73,7 @@ export function Credential({ id, facts, suggested, onChanged }: ShownCredential)
   return (
     <Part title="Credential">
       <Known facts={facts} />
-      <p class="quiet">
-        Once set, values are never shown again. Until then they stay in the memory of this page, and are lost if you reload or leave it.
-      </p>
+      <p class="quiet">Values are never shown again. Unsaved values are lost when you leave this page.</p>
       <div class="fields">
         <Fields fields={fields} typed={typed} issues={issues} onTyped={setTyped} />
       </div>

@@ -11,7 +11,7 @@ import { openAdminApi, useRead } from '../gate.ts';
 import { go, linkTo } from '../route.ts';
 import { Act } from './act.tsx';
 
-const filters = { actor: 'By', id: 'Record' };
+const filters = { actor: 'Who', id: 'Record' };
 
 export function History({ query }: { query: URLSearchParams }) {
   const asked = Object.fromEntries(query);
@@ -23,7 +23,7 @@ export function History({ query }: { query: URLSearchParams }) {
     <>
       <Heading title="History" />
       <div class="toolbar">
-        <Choice label="Kind" none="Every kind" options={changedKinds} value={asked.kind ?? ''} onChoose={(kind) => show('kind', kind)} />
+        <Choice label="Kind" none="All kinds" options={changedKinds} value={asked.kind ?? ''} onChoose={(kind) => show('kind', kind)} />
         {Object.entries(filters).map(([name, label]) => (
           <input
             key={name}
@@ -54,7 +54,7 @@ export function Changes({ asked }: { asked: Record<string, string> }) {
       <p role="status" class="quiet">
         {head && head.seq > 0 && (
           <>
-            The newest entry is {head.seq}, and its digest is <code>{head.digest}</code>.
+            Latest entry: {head.seq} · <code>{head.digest}</code>
           </>
         )}
         {entries?.length === 0 && ' No entries match.'}

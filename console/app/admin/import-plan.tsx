@@ -9,13 +9,13 @@ import { pathOf } from '../route.ts';
 import type { DryRun } from './importer.ts';
 
 const serviceTexts = {
-  create: () => 'the service is registered',
-  update: (changes: ServiceChanges) => `the service itself is changed (${changedMembers(changes).join(', ')})`,
-  same: () => 'the service itself is unchanged',
+  create: () => 'service created',
+  update: (changes: ServiceChanges) => `service settings changed (${changedMembers(changes).join(', ')})`,
+  same: () => 'service settings unchanged',
 };
 
 const missingTitle =
-  'The document refers to files that you have not dropped. Operations that need them are left out, and schemas in them allow any value. Drop the folder that contains all of them.';
+  'Files are missing. Operations that need them are left out, and their schemas allow any value. Drop the folder that contains these files:';
 
 interface ImportPlanProps {
   dry: DryRun;
@@ -86,7 +86,7 @@ export function ImportPlan({ dry, onApply, onMain }: ImportPlanProps) {
       {plan.credentials.length > 0 && (
         <div class="notice">
           <Items title="The API requires a credential:" texts={plan.credentials} />
-          <p>You can set it on the service's page afterwards.</p>
+          <p>Set it on the service's page after the import.</p>
         </div>
       )}
       <p class="buttons">

@@ -33,9 +33,9 @@ interface Work {
 const fields = [
   {
     name: 'baseUrl',
-    label: 'Address of the API, if the document does not give it',
+    label: 'API URL',
     type: 'string',
-    hint: 'For example https://api.example.com',
+    hint: 'Only if the document does not name it, for example https://api.example.com',
   },
   { name: 'draft', label: 'Import as drafts', type: 'boolean', control: 'check', hint: 'Hidden from agents' },
 ] as const satisfies Field[];
@@ -111,8 +111,8 @@ export function Import() {
       <details open={state.step === 'choose'}>
         <summary>{dropped ? 'Choose another document' : 'Choose the document'}</summary>
         <p>
-          OpenAPI 3.0 to 3.2, Swagger 2.0 or a service description, in JSON or YAML. You will see what the import would do before it changes
-          anything. If the document refers to other files, drop the folder that contains them all.
+          OpenAPI 3.0 to 3.2, Swagger 2.0 or a service description, in JSON or YAML. You review the changes before they are made. If the
+          document refers to other files, drop their folder.
         </p>
         <div class="columns">
           <DropField label="Drop the document here, or choose it" disabled={isBusy} onFiles={take} multiple accept=".json,.yaml,.yml" />
@@ -141,8 +141,8 @@ export function Import() {
       )}
       {dropped && state.step === 'interrupted' && (
         <p>
-          Part of the import may have been done.{' '}
-          <Button title="See what is left" kind="main" onClick={() => void read(dropped, choices, state.dry.main)} />
+          The import stopped, and may be incomplete.{' '}
+          <Button title="Review what is left" kind="main" onClick={() => void read(dropped, choices, state.dry.main)} />
         </p>
       )}
       {state.step === 'imported' && <Imported {...state} />}
@@ -162,7 +162,7 @@ function Progress({ step, done, total }: { step: 'reading' | 'importing'; done: 
       <progress id="progress" {...(total > 0 && { value: done, max: total })} />
       {isWaiting && (
         <p>
-          It continues here once you have signed in again. <SignIn />
+          Sign in again to continue. <SignIn />
         </p>
       )}
     </div>
@@ -174,7 +174,7 @@ const Imported = ({ applied, dry }: { applied: Applied; dry: DryRun }) => (
     <h2 id="done-title">
       {applied.created} created, {applied.updated} changed, {applied.failed.length} failed
     </h2>
-    {applied.service_changed && <p>The service itself changed ({applied.service_changed.join(', ')}).</p>}
+    {applied.service_changed && <p>Service settings changed ({applied.service_changed.join(', ')}).</p>}
     <Items title={describeUnwanted(dry.changes.unwanted.length, 'kept')} texts={dry.changes.unwanted} />
     <FoldedTable title="Failed" label="Failed" rows={applied.failed.map(({ intent_uid, message }) => [intent_uid, message])} />
     {applied.service_id !== undefined && <NextSteps serviceId={applied.service_id} dry={dry} />}
@@ -186,7 +186,7 @@ const NextSteps = ({ serviceId, dry: { plan, changes } }: { serviceId: string; d
   const hasNamespace = changes.service.input.namespace !== undefined;
   return (
     <>
-      {needsCredential && <p>The service refuses calls without a credential, so set it next.</p>}
+      {needsCredential && <p>Next, set the credential that the service requires.</p>}
       <p class="buttons">
         <a class={needsCredential ? 'button main' : 'button'} href={linkToCredential(serviceId, plan)}>
           {needsCredential ? 'Set its credential' : 'Go to the service'}
@@ -196,7 +196,7 @@ const NextSteps = ({ serviceId, dry: { plan, changes } }: { serviceId: string; d
         </a>
         {!hasNamespace && (
           <a class="button" href={linkTo(['services', serviceId], { tab: 'settings' })}>
-            Give it a namespace with admins of its own
+            Delegate to a team
           </a>
         )}
       </p>

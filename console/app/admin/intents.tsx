@@ -16,15 +16,15 @@ const fields = fieldsOfRecord(intentInput, {
   tags: { label: 'Tags', hint: 'Separated by commas' },
   category: 'Category',
   'endpoint/url': {
-    label: 'Address of its endpoint',
+    label: 'Endpoint URL',
     format: 'uri',
-    hint: 'May contain placeholders, such as https://api.example.com/orders/{id}{?state}',
+    hint: 'With placeholders, such as https://api.example.com/orders/{id}{?state}',
   },
   'endpoint/method': 'Method',
-  'endpoint/content_type': { label: 'Media type of the body', hint: 'application/json if left out' },
+  'endpoint/content_type': { label: 'Body media type', hint: 'Default: application/json' },
   input_parameters: { label: 'Input parameters', hint: parametersHint },
   output_parameters: { label: 'Output parameters', hint: parametersHint },
-  deprecated: { label: 'Deprecated', hint: 'Agents are directed to another intent' },
+  deprecated: { label: 'Deprecated', hint: 'Agents are sent to another operation' },
   draft: { label: 'Draft', hint: 'Hidden from agents' },
 });
 

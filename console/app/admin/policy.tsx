@@ -54,7 +54,7 @@ function Rules({ policy }: { policy: Policy }) {
       numbers={numbers}
       rows={interpretPolicy(policy, deployment.publicUrl).rules.map((rule) => {
         const { who, what, limits, prices } = describeParts(rule);
-        const approval = rule.needsApproval ? 'a person approves each call' : '';
+        const approval = rule.needsApproval ? 'each call' : '';
         const cells = [who === 'You' ? 'Every agent' : who, what, limits.join(' and '), prices.join(' and '), approval];
         return [...cells, ...more.map(({ cell }) => cell(rule))];
       })}
@@ -116,7 +116,7 @@ function Editing({ inForce, etag, query, reload }: { inForce: Policy; etag: stri
         {published && (
           <div class="notice" role="status">
             <p>
-              The policy is published. To undo this, publish an earlier version again, or undo{' '}
+              Published. To undo this, publish an earlier version again, or undo{' '}
               <a href={linkTo(['history', String(published.seq)])}>change {published.seq}</a>.
             </p>
             <Items texts={published.changes} />
@@ -133,16 +133,16 @@ function Editing({ inForce, etag, query, reload }: { inForce: Policy; etag: stri
         {draft && (
           <>
             {draft.base !== etag && (
-              <p class="notice">Another policy has been published since you began. The difference is from that one.</p>
+              <p class="notice">Another policy has been published since you began. The changes below are relative to it.</p>
             )}
             <Items title="Warnings:" texts={warnings.general?.map(({ problem }) => `The policy ${problem}`) ?? []} />
-            <Items title="Different from the policy in force:" texts={result?.changes ?? []} />
+            <Items title="Changes to the policy in force:" texts={result?.changes ?? []} />
             <p role="status">
               {checked.isLoading
                 ? 'Checking …'
                 : local.length > 0
-                  ? 'Look at the marked lines.'
-                  : isSame && 'This policy is in force already.'}
+                  ? 'Correct the marked lines.'
+                  : isSame && 'This policy is already in force.'}
             </p>
             <Failure error={checked.isLoading ? undefined : checked.error} retry={checked.reload} />
             {result && !isSame && !checked.isLoading && checkedText === text && (
@@ -159,7 +159,7 @@ function Editing({ inForce, etag, query, reload }: { inForce: Policy; etag: stri
               />
             )}
             <p>
-              <Button title="Discard my changes" onClick={() => setDraft(undefined)} />
+              <Button title="Discard changes" onClick={() => setDraft(undefined)} />
             </p>
           </>
         )}
@@ -196,7 +196,7 @@ function Versions({ onChosen }: { onChosen(text: string): void }) {
     <Part title="Versions">
       <Awaited reading={reading} rows={2} />
       <Failure error={failure} />
-      {reading.answer && published.length === 0 && <p>The policy of the deployment is in force. No other has been published.</p>}
+      {reading.answer && published.length === 0 && <p>The deployment's own policy is in force. No other version has been published.</p>}
       <Table
         label="Published policies"
         heads={['Published', 'By', 'Version', 'Publish']}

@@ -115,7 +115,7 @@ export function RecordForm({ name, fields, record, etag, isNew = false, schema, 
         isBusy={isSaving}
         issues={issues}
         onSubmit={() => void save()}
-        note={!isSame(typed, typeRecord(fields, base.record)) && <Button title="Discard my changes" onClick={() => setDraft(undefined)} />}
+        note={!isSame(typed, typeRecord(fields, base.record)) && <Button title="Discard changes" onClick={() => setDraft(undefined)} />}
       >
         <div class="fields">
           <Fields fields={fields} typed={typed} issues={issues} onTyped={(next) => setDraft({ base, typed: next })} />
@@ -142,7 +142,7 @@ export function RecordForm({ name, fields, record, etag, isNew = false, schema, 
 /** @param text - the command after `npx intent-gate` */
 export const Command = ({ text }: { text: string }) => (
   <details>
-    <summary>The same on the command line</summary>
+    <summary>Command line</summary>
     <Copyable label="Command" text={`npx intent-gate ${text}`} />
   </details>
 );

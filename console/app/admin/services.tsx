@@ -1,4 +1,5 @@
 import { useContext } from 'preact/hooks';
+import { namePeriod } from '../../../functions/core/policy/durations.ts';
 import type { IntentList } from '../../../schemas/intent.ts';
 import { type SavedService, type ServiceList, type ShownService, serviceInput, serviceUpdate } from '../../../schemas/service.ts';
 import { Awaited, EmptyState, Failure } from '../components/states.tsx';
@@ -38,7 +39,7 @@ export function Services() {
       cell: ({ credential }) => (credential === undefined ? '' : credential === null ? 'none' : 'set'),
       sortBy: ({ credential }) => Number(Boolean(credential)),
     },
-    { head: 'Limit', cell: ({ limit }) => limit && `${limit.rate} in ${limit.period} s`, sortBy: ({ limit }) => limit?.rate },
+    { head: 'Limit', cell: ({ limit }) => limit && `${limit.rate} per ${namePeriod(limit.period)}`, sortBy: ({ limit }) => limit?.rate },
   ];
   return (
     <>
@@ -74,23 +75,23 @@ export function Services() {
 
 const fields = fieldsOfRecord(serviceInput, {
   service_name: 'Name',
-  service_url: { label: 'Address', hint: 'For example https://api.example.com' },
+  service_url: { label: 'API URL', hint: 'For example https://api.example.com' },
   description: 'Description',
-  policy_url: 'Address of its own policy',
-  service_logo_url: 'Address of its logo',
-  service_terms_of_service_url: 'Address of its terms of service',
-  service_privacy_policy_url: 'Address of its privacy policy',
+  policy_url: 'Policy URL',
+  service_logo_url: 'Logo URL',
+  service_terms_of_service_url: 'Terms URL',
+  service_privacy_policy_url: 'Privacy URL',
   namespace: 'Namespace',
-  'limit/rate': { label: 'Limit: calls by all agents together', hint: 'The number of calls allowed in each period', required: false },
-  'limit/period': { label: 'Limit: period', hint: 'In seconds', required: false },
-  headers: { label: 'Header fields of every call', hint: 'Everybody can see them, so include no secrets.', control: 'pairs' },
+  'limit/rate': { label: 'Service-wide limit', hint: 'Calls by all agents together', required: false },
+  'limit/period': { label: 'per … seconds', hint: 'For example 60', required: false },
+  headers: { label: 'Headers sent with every call', hint: 'Public: put no secrets here', control: 'pairs' },
 });
 
 export const NewService = () => (
   <>
     <Heading title="Register a service" />
     <p>
-      If it has an OpenAPI document, <a href={linkTo(['import'])}>import that</a> instead: its operations become intents.
+      If it has an OpenAPI document, <a href={linkTo(['import'])}>import the document</a> instead.
     </p>
     <RecordForm
       name="new service"
@@ -169,7 +170,7 @@ export function ServiceView({ id, query }: { id: string; query: URLSearchParams 
           />
         </Part>
         <Part title={record.paused ? 'Resume the service' : 'Pause the service'}>
-          <p>While a service is paused, its intents can still be found, but every execution is refused.</p>
+          <p>Agents still find the operations of a paused service, but cannot run them.</p>
           <Act
             title={record.paused ? 'Resume' : 'Pause'}
             isDangerous={!record.paused}
@@ -179,7 +180,7 @@ export function ServiceView({ id, query }: { id: string; query: URLSearchParams 
           />
         </Part>
         <Part title="Delete the service">
-          <p>This also deletes its intents and its credential.</p>
+          <p>This also deletes its operations and its credential.</p>
           <Act
             title="Delete the service"
             isDangerous

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { Refusal } from '../../../client/errors.ts';
 import { compilePolicy } from '../../../functions/core/policy/compile.ts';
+import { namePeriod } from '../../../functions/core/policy/durations.ts';
 import { describePointer } from '../../../functions/core/policy/name-rules.ts';
 import { operand, quote } from '../../../registry/shell-words.ts';
 import { noAgentId } from '../../../schemas/agent.ts';
@@ -18,12 +19,13 @@ import { Heading, Link, Part, Time, Way } from '../components/text.tsx';
 import { deployment } from '../deployment.ts';
 import type { Field, Typed } from '../field-values.ts';
 import { ask, useRead } from '../gate.ts';
+import { nameMoney } from '../policy-terms.ts';
 import { go, linkTo } from '../route.ts';
 import { type AdminSection, useColumnsOf, useSectionsAbout } from '../section.ts';
 import { useDraft } from '../store.ts';
 import { agents } from './section.ts';
 
-const stateNames: Record<Agent['state'], string> = { active: 'active', pending: 'waiting for approval', blocked: 'blocked' };
+const stateNames: Record<Agent['state'], string> = { active: 'Active', pending: 'Pending', blocked: 'Blocked' };
 
 export const agentsView: AdminSection = {
   ...agents,
@@ -60,13 +62,13 @@ function Agents({ query }: { query: URLSearchParams }) {
           rows={listed}
           keyOf={({ agent_id, key_thumbprint }) => `${agent_id} ${key_thumbprint}`}
           textOf={({ agent_id, key_thumbprint }) => `${agent_id} ${key_thumbprint}`}
-          empty={<EmptyState title={`No agent is ${stateNames[state]}`} />}
+          empty={<EmptyState title={`No ${stateNames[state].toLowerCase()} agents`} />}
         />
       )}
       <Way to={answer?.next && linkTo(['agents'], answer.next)} title="More" />
       {state === 'pending' && !isEmpty && (
         <Act
-          title="Remove every request"
+          title="Clear the queue"
           isDangerous
           command="agents clear-waiting"
           act={() => ask('DELETE', '/api/agents', { query: { state }, isAdmin: true })}
@@ -89,7 +91,7 @@ const columns: readonly Column<Row>[] = [
     sortBy: ({ agent_id }) => agent_id,
   },
   { head: 'Key', cell: ({ key_thumbprint }) => <code>{key_thumbprint}</code> },
-  { head: 'Verified for', cell: ({ agent_domain }) => agent_domain },
+  { head: 'Verified domain', cell: ({ agent_domain }) => agent_domain },
   { head: 'First seen', cell: ({ first_seen }) => first_seen && <Time at={first_seen} />, sortBy: ({ first_seen }) => first_seen },
   { head: 'Last PAT', cell: ({ last_issue }) => last_issue && <Time at={last_issue} />, sortBy: ({ last_issue }) => last_issue },
 ];
@@ -100,7 +102,7 @@ function LookUp() {
   const [id = '', key = ''] = [typed.id?.trim(), typed.key?.trim()];
   return (
     <Part title="Find an agent">
-      <p>By id, key or both. You can also block or approve an agent that has not sent any request yet.</p>
+      <p>By id, key or both, even before its first request.</p>
       <SubmitForm
         title="Look up"
         isBusy={false}
@@ -167,11 +169,11 @@ function AgentView({ id: given, thumbprint }: { id: string; thumbprint: string |
         />
       )}
       {agent?.state === 'blocked' && (
-        <Act title="Lift the block" command={`agents unblock ${named}`} act={post('DELETE', '/block')} onDone={reload} />
+        <Act title="Unblock" command={`agents unblock ${named}`} act={post('DELETE', '/block')} onDone={reload} />
       )}
       {(isUnknown || (agent && agent.state !== 'blocked')) && (
         <Part title="Block the agent">
-          <p>A block covers the agent's id and key until someone lifts it. No further calls are admitted.</p>
+          <p>Blocks this id and key until an admin unblocks them.</p>
           <FormField
             field={{ name: 'reason', label: 'Reason', type: 'string', hint: 'Optional, and shown to admins only' }}
             text={reason}
@@ -191,7 +193,7 @@ function AgentView({ id: given, thumbprint }: { id: string; thumbprint: string |
       )}
       {agent && agent.state !== 'pending' && (
         <Part title="Revoke PATs">
-          <p>The agent may get new ones.</p>
+          <p>The agent can request new ones.</p>
           <Act title="Revoke" isDangerous command={`agents revoke ${named}`} act={post('POST', '/revoke')} onDone={reload} />
         </Part>
       )}
@@ -211,12 +213,11 @@ function Limits({ usage }: Pick<AgentWithUsage, 'usage'>) {
         label="Limits of the agent"
         heads={['Rule', 'Used', 'Left', 'Of']}
         numbers={['Used', 'Left', 'Of']}
-        rows={usage.map(({ limit, rule, used, left, of, period, unit = '' }) => [
-          policy && rule !== undefined ? describePointer(rules, rule) : limit,
-          `${used} ${unit}`,
-          `${left} ${unit}`,
-          `${of} ${unit}${period === undefined ? '' : ` in ${period} s`}`,
-        ])}
+        rows={usage.map(({ limit, rule, used, left, of, period, unit }) => {
+          const [usedText, leftText, ofText] = [used, left, of].map((some) => (unit ? nameMoney(Number(some), unit) : some));
+          const whole = `${ofText} ${period === undefined ? 'in total' : `per ${namePeriod(period)}`}`;
+          return [policy && rule !== undefined ? describePointer(rules, rule) : limit, usedText, leftText, whole];
+        })}
       />
     </Part>
   );
@@ -255,7 +256,7 @@ const factsOf = ({ key_thumbprint, agent_domain, first_seen, last_issue, revoked
   Object.fromEntries(
     Object.entries({
       Key: key_thumbprint,
-      'Verified for': agent_domain,
+      'Verified domain': agent_domain,
       'First seen': maybeTime(first_seen),
       'Last PAT': maybeTime(last_issue),
       'PATs revoked': maybeTime(revoked_at),

@@ -21,10 +21,7 @@ function Connections() {
   return (
     <>
       <Heading title="Connections" />
-      <p class="lead">
-        Agents that act for you can call some services as you, once you have agreed. Here you see which ones, and end what you no longer
-        want.
-      </p>
+      <p class="lead">Services that agents can call as you. Disconnect those that you no longer want.</p>
       {current ? (
         <Own key={current.userName} />
       ) : deployment.signIn ? (
@@ -46,13 +43,13 @@ function Own() {
     <>
       <Awaited reading={reading} rows={3} />
       {answer && found.length === 0 && (
-        <EmptyState title="You are connected to no service.">
-          An agent that needs you to connect is told the address of the page on which you can.
+        <EmptyState title="No connections yet">
+          When an agent needs your account at a service, it shows you a link to connect it.
         </EmptyState>
       )}
       <Table
         label="Connections"
-        heads={['Service', 'Since', 'May', 'State', 'End']}
+        heads={['Service', 'Since', 'Scopes', 'State', 'Action']}
         rows={found.map(({ service_id, service_name = service_id, scopes, state, connected_at, failure, url }) => [
           <a href={url}>
             <Shown text={service_name} />
@@ -67,9 +64,9 @@ function Own() {
             </>
           ),
           <Act
-            title="End"
+            title="Disconnect"
             isDangerous
-            question={`End your connection to ${service_name}?`}
+            question={`Disconnect from ${service_name}?`}
             command={`connections end ${service_id}`}
             act={() => ask('DELETE', `/api/connections/${encodeURIComponent(service_id)}`, { isAdmin: true })}
             onDone={reload}

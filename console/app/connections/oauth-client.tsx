@@ -22,18 +22,23 @@ const text = { type: 'string' } as const;
 
 const fields: readonly Field[] = [
   {
-    ...{ ...text, name: 'grant', label: 'Whose token calls carry', enum: ['client', 'person'], required: true },
-    labels: ["the gate's own", 'that of the person for whom the agent acts'],
-    hint: 'If it is the person’s, each person connects once, in the browser',
+    ...{ ...text, name: 'grant', label: 'Token', enum: ['client', 'person'], required: true },
+    labels: ["the gate's own", "the person's"],
+    hint: 'With their own token, each person connects once, in the browser',
   },
-  { ...text, name: 'issuer', label: 'Issuer', hint: 'Its metadata is read; or give its endpoints' },
-  { ...text, name: 'token_endpoint', label: 'Token endpoint', hint: 'If the issuer publishes no metadata' },
-  { ...text, name: 'authorization_endpoint', label: 'Authorization endpoint', hint: 'If people connect, and there is no metadata' },
+  { ...text, name: 'issuer', label: 'Issuer', hint: 'The gate reads its metadata' },
+  { ...text, name: 'token_endpoint', label: 'Token endpoint', hint: 'Only if the issuer publishes no metadata' },
+  {
+    ...text,
+    name: 'authorization_endpoint',
+    label: 'Authorization endpoint',
+    hint: 'Only if people connect and the issuer publishes no metadata',
+  },
   { ...text, name: 'client_id', label: 'Client id', hint: 'As registered at the issuer', required: true },
   { ...text, name: 'client_secret', label: 'Client secret', control: 'secret', hint: 'Empty for a public client' },
   { name: 'scopes', label: 'Scopes', type: 'array', control: 'list', hint: 'Separated by commas' },
-  { ...text, name: 'audience', label: 'Audience', hint: 'If the issuer wants to know whom the token is for' },
-  { ...text, name: 'resource', label: 'Resource', hint: 'The same as an address (RFC 8707)' },
+  { ...text, name: 'audience', label: 'Audience', hint: 'Only if the issuer requires it' },
+  { ...text, name: 'resource', label: 'Resource', hint: 'Only if the issuer requires it (RFC 8707)' },
 ].map((field): Field => ({ ...(field as Field), path: ['oauth', field.name] }));
 
 /** The client at an issuer as which the gate obtains tokens for a service: what is known of it, and a form to set it. */
@@ -61,11 +66,8 @@ function OAuthClient({ id, facts, suggested, onChanged }: ShownCredential) {
   }
 
   return (
-    <Part title="Tokens">
-      <p class="quiet">
-        Instead of a fixed credential, the gate can obtain tokens as a client of the service's OAuth issuer: one for itself, or one for each
-        person.
-      </p>
+    <Part title="OAuth client">
+      <p class="quiet">Instead of a fixed credential, the gate can get OAuth tokens: one for itself, or one for each person.</p>
       {facts?.oauth && <State key={facts.set_at} id={id} />}
       <div class="fields">
         <Fields fields={fields} typed={typed} issues={issues} onTyped={setTyped} />
@@ -96,13 +98,13 @@ function State({ id }: { id: string }) {
       )}
       {renew_at !== undefined && (
         <p>
-          The gate has a token, which it renews at <Time at={renew_at} />.
+          The gate has a token. It renews it at <Time at={renew_at} />.
         </p>
       )}
       {failure && (
         <p class="notice">
           At <Time at={failure.at} /> the issuer refused a token:{' '}
-          <Shown text={[failure.error, failure.description].filter(Boolean).join(': ') || 'it gave no reason'} />
+          <Shown text={[failure.error, failure.description].filter(Boolean).join(': ') || 'no reason given'} />
         </p>
       )}
       <Act

@@ -32,7 +32,7 @@ function Receipts({ id }: { id: string | undefined }) {
     <>
       <Heading title="Receipts" />
       <p class="lead">
-        A receipt proves that the gate executed a call, and when. Your browser verifies it with the gate's public keys and its public log.
+        A receipt proves that the gate made a call, and when. Your browser checks it against the gate's public keys and log.
       </p>
       {file ? <Verified key={file.receipt} file={file} /> : id && <p>This tab has no receipt for this call. Choose its file.</p>}
       <DropField
@@ -59,8 +59,8 @@ function Receipts({ id }: { id: string | undefined }) {
 }
 
 const trustedFields: Field[] = [
-  { name: 'logKey', label: 'Key of the log', type: 'string', hint: 'From the operators of the gate; default: the text of /log/key' },
-  { name: 'checkpoint', label: 'Kept checkpoint', type: 'string', maxLength: 4_000, hint: 'The text of /log/checkpoint at that time' },
+  { name: 'logKey', label: 'Log key', type: 'string', hint: 'From the operators of the gate; default: /log/key' },
+  { name: 'checkpoint', label: 'Saved checkpoint', type: 'string', maxLength: 4_000, hint: 'An earlier /log/checkpoint' },
 ];
 
 const placeCheck = 'place in the log';
@@ -79,7 +79,7 @@ function Verified({ file }: { file: ReceiptFile }) {
       <div class={isValid ? 'notice good' : isWaiting ? 'notice' : 'failure'} role="status">
         <p>
           <strong>
-            {isValid ? 'The receipt is genuine.' : isWaiting ? 'The receipt is not in the log yet.' : 'The receipt does not verify.'}
+            {isValid ? 'The receipt is genuine.' : isWaiting ? 'The receipt is not in the log yet.' : 'The receipt is not valid.'}
           </strong>
         </p>
         {isWaiting && (
@@ -100,7 +100,7 @@ function Verified({ file }: { file: ReceiptFile }) {
             </a>
           </p>
           <details>
-            <summary>Compare with a key and a checkpoint of your own</summary>
+            <summary>Use your own key and checkpoint</summary>
             <Fields fields={trustedFields} typed={trusted} issues={[]} onTyped={setTrusted} />
           </details>
         </Part>
@@ -155,9 +155,9 @@ const nameClaims = (claims: ReceiptClaims) => ({
   Execution: claims.execution_id,
   Ended: new Date(claims.time).toLocaleString(),
   Outcome: claims.outcome,
-  'Key of the agent': claims.agent_thumbprint,
-  'Digest of the policy': claims.policy_digest,
-  'Digest of the operation': claims.intent_digest,
-  'Digest of the parameters': claims.parameters_digest,
-  'Digest of the answer': claims.answer_digest,
+  'Agent key': claims.agent_thumbprint,
+  'Policy digest': claims.policy_digest,
+  'Operation digest': claims.intent_digest,
+  'Parameters digest': claims.parameters_digest,
+  'Answer digest': claims.answer_digest,
 });

@@ -23,7 +23,7 @@ import { ask, openAdminApi, useRead, useWork } from '../gate.ts';
 import { linkTo } from '../route.ts';
 import type { AdminSection, EditedPolicy } from '../section.ts';
 
-const periods = { hour: 'last hour', day: 'last day', week: 'last week' };
+const periods = { hour: 'Last hour', day: 'Last 24 hours', week: 'Last 7 days' };
 const periodMs = { hour: 3_600_000, day: 86_400_000, week: 604_800_000 };
 
 export const trialView: AdminSection = { path: 'trial', AboutPolicy: PolicyOnTrial, useRuleColumns };
@@ -72,8 +72,8 @@ function PolicyOnTrial({ inForce, draft, query }: EditedPolicy) {
   return (
     <Part title={edited === undefined ? 'On trial' : 'Your edits, tried on recent calls'}>
       <p class="quiet">
-        See what another policy would have decided about the gate's calls before you publish it. A policy on trial judges every call,
-        without effect. Your edits can also be tried on recent calls, in your browser.
+        See what another policy would have decided before you publish it: put it on trial, and new calls are checked against it without
+        effect, or try your edits on recent calls.
       </p>
       <Tabs label="Period" tabs={periods} current={period} linkOf={(name) => linkTo(['policy'], { period: name })} />
       {isWaiting ? (
@@ -170,7 +170,7 @@ function Trial({ inForce, trial }: { inForce: Policy; trial: NamedPolicyTrial })
         isPlain
         rows={compared.map(({ words, isInForce, isOnTrial, effects: own }) => [
           isInForce ? isOnTrial ? words : <del>{<Shown text={words} />}</del> : '–',
-          isOnTrial ? isInForce ? 'the same' : <ins>{<Shown text={words} />}</ins> : '–',
+          isOnTrial ? isInForce ? 'same' : <ins>{<Shown text={words} />}</ins> : '–',
           own.length === 0 ? (
             <span class="quiet">none</span>
           ) : (
@@ -181,7 +181,7 @@ function Trial({ inForce, trial }: { inForce: Policy; trial: NamedPolicyTrial })
         ])}
       />
       <p class="quiet">
-        Judged {countOf(trial.calls)} since <Time at={trial.since} />, without effect.
+        Checked {countOf(trial.calls)} since <Time at={trial.since} /> (dry run).
       </p>
       {trial.unknown.length > 0 && (
         <>

@@ -25,8 +25,8 @@ const slotsOf = {
   month: { ms: 86_400_000, name: 'day', count: 30 },
 };
 
-const periods = { hour: 'last hour', day: 'last day', month: 'last month' };
-const groups = { service: 'by service', intent: 'by operation', agent: 'by agent' };
+const periods = { hour: 'Last hour', day: 'Last 24 hours', month: 'Last 30 days' };
+const groups = { service: 'By service', intent: 'By operation', agent: 'By agent' };
 
 /** Start and length of a response's time slots. */
 type Slots = Pick<Stats, 'period' | 'from'>;
@@ -47,7 +47,7 @@ function Usage({ query }: Route) {
       <div class="toolbar">
         <Choice
           label="Service"
-          none="Every service"
+          none="All services"
           options={named.map((service) => [service.service_id ?? '', usedService(service)])}
           value={service_id}
           onChoose={(chosen) => go(linkWith({ service_id: chosen }))}
@@ -68,11 +68,11 @@ function UsageOfAgent({ id }: Pick<Subject, 'id'>) {
   const { answer } = useRead<StatsByAgent>('/api/stats', { period: 'day', by: 'agent' }, 'admin');
   const own = answer?.value.agents.find(({ agent_id }) => agent_id === id);
   if (!answer) return null;
-  if (!own) return <p class="quiet">No executions in the last day, or not among the 200 busiest agents.</p>;
+  if (!own) return <p class="quiet">No calls in the last 24 hours, or not among the 200 busiest agents.</p>;
   return (
-    <Part title="Usage in the last day">
+    <Part title="Usage in the last 24 hours">
       <UsageCharts rows={[own]} slots={answer.value} />
-      <Refusals label="Refusals" head="Refused because" refusals={Object.entries(own.refusals)} />
+      <Refusals label="Refusals" head="Reason" refusals={Object.entries(own.refusals)} />
     </Part>
   );
 }
@@ -113,7 +113,7 @@ const useColumns: NonNullable<AdminSection['useColumns']> = (list, service_id = 
     sortBy: (id) => lastOf(id)?.at,
   };
   return [
-    numbers('Calls in a day', ({ executions }) => executions),
+    numbers('Calls (24 h)', ({ executions }) => executions),
     list === 'agents' ? numbers('Refused', refusedOf) : numbers('Failures', ({ upstream_failures }) => upstream_failures),
     ...(list === 'services' ? [lastFailure] : []),
   ];
@@ -150,14 +150,14 @@ function UsageOf({ asked }: { asked: Asked }) {
         rows={rows}
         keyOf={({ name, link }) => `${name} ${link}`}
         textOf={({ name }) => name}
-        empty={<EmptyState title="Nothing was executed in this period" />}
+        empty={<EmptyState title="No calls in this period" />}
       />
       {refusals.length > 0 && (
         <Part title="Refusals by reason">
           <Refusals label="Reasons" head="Reason" refusals={refusals} />
         </Part>
       )}
-      <p class="quiet">Each execution is counted once, from the log, within two minutes.</p>
+      <p class="quiet">Calls are counted within two minutes.</p>
     </>
   );
 }
@@ -166,8 +166,8 @@ function UsageOf({ asked }: { asked: Asked }) {
 const Refusals = ({ label, head, refusals }: { label: string; head: string; refusals: [code: string, count: number][] }) => (
   <Table
     label={label}
-    heads={[head, 'Times']}
-    numbers={['Times']}
+    heads={[head, 'Count']}
+    numbers={['Count']}
     rows={refusals.map(([code, count]) => [<a href={linkTo(['reference', code])}>{code}</a>, count])}
   />
 );
@@ -183,7 +183,7 @@ const columns: readonly Column<Row>[] = [
   { head: 'Calls', cell: ({ executions }) => executions, sortBy: ({ executions }) => executions, isNumber: true },
   { head: 'Refused', cell: refusedOf, sortBy: refusedOf, isNumber: true },
   { head: 'Failures', cell: (row) => row.upstream_failures, sortBy: (row) => row.upstream_failures, isNumber: true },
-  { head: 'Not as described', cell: ({ drift }) => drift, sortBy: ({ drift }) => drift, isNumber: true },
+  { head: 'Schema mismatches', cell: ({ drift }) => drift, sortBy: ({ drift }) => drift, isNumber: true },
   { head: 'Mean', cell: (row) => inMs(meanOf(row)), sortBy: meanOf, isNumber: true },
   { head: 'p90', cell: ({ latency }) => percentile(latency, 0.9), isNumber: true },
 ];

@@ -1,12 +1,10 @@
 import { type Condition, isDate, isInstant, isIntentSubject, type Scalar } from './conditions.ts';
-import { nameDuration } from './durations.ts';
+import { nameDuration, namePeriod } from './durations.ts';
 import type { Payment } from './duties.ts';
 import type { Charge } from './limits.ts';
 import type { Rule } from './reading.ts';
 import { assigneeOf } from './rule-index.ts';
 import { everyIntent, termOf } from './scope.ts';
-
-const unitNames: Record<number, string> = { 1: 'second', 60: 'minute', 3600: 'hour', 86400: 'day', 604800: 'week' };
 
 function nameEntry(entry: string, several = 'every intent'): string {
   const [namespace, slug, version] = entry.split(':');
@@ -15,12 +13,12 @@ function nameEntry(entry: string, several = 'every intent'): string {
 }
 
 const nameTimes = ({ rate, period }: Charge): string =>
-  `${rate} ${rate === 1 ? 'time' : 'times'} ${Number.isFinite(period) ? `${period === 3600 ? 'an' : 'a'} ${unitNames[period]}` : 'in total'}`;
+  `${rate} ${rate === 1 ? 'time' : 'times'} ${Number.isFinite(period) ? `${period === 3600 ? 'an' : 'a'} ${namePeriod(period)}` : 'in total'}`;
 
 function namePayment({ amount, currency, every, budget, target }: Payment): string {
   if (budget !== undefined) {
-    const source = target === undefined ? '' : ` out of the budget ${termOf(target)}`;
-    return `for ${amount} ${currency} each time, at most ${budget} ${currency} in any ${nameDuration(every ?? '')}${source}`;
+    const source = target === undefined ? '' : ` from the budget ${termOf(target)}`;
+    return `for ${amount} ${currency} each time, at most ${budget} ${currency} per ${nameDuration(every ?? '')}${source}`;
   }
   const due = every === undefined ? 'each time' : `every ${nameDuration(every)}`;
   return `for ${amount} ${currency} ${due}${target === undefined ? '' : ` (target: ${target})`}`;
@@ -68,8 +66,6 @@ function nameSubject(subject: Condition['subject'], tag = 'a tag of the intent')
   return `${{ ...subjectNames, tag }[subject.of]}${zone}`;
 }
 
-const nameConditions = (conditions: readonly Condition[]): string => conditions.map(nameCondition).join(' and ');
-
 const assigneeNames: Partial<Record<Condition['subject']['of'], string>> = {
   agentDomain: 'Agents verified for',
   agentKey: 'The agent with the key',
@@ -86,7 +82,7 @@ function nameAssignee(rule: Pick<Rule, 'conditions'>): string {
 export function describeParts(rule: Rule): { who: string; what: string; limits: string[]; prices: string[] } {
   const { kind, entry, charges, payments } = rule;
   const conditions = rule.conditions.filter(({ isAssignee }) => !isAssignee);
-  const given = conditions.length > 0 ? ` if ${nameConditions(conditions)}` : '';
+  const given = conditions.length > 0 ? ` if ${conditions.map(nameCondition).join(' and ')}` : '';
   return {
     who: nameAssignee(rule),
     what: `${kind === 'prohibition' ? 'must not' : 'may'} execute ${nameEntry(entry, kind === 'limit' ? 'intents' : undefined)}${given}`,
@@ -120,8 +116,8 @@ export function describeRefusal(rule: Rule, condition: Condition | undefined, ot
  */
 export function describeChanges(before: readonly string[], after: readonly string[]): string[] {
   const changes = [
-    ...before.filter((sentence) => !after.includes(sentence)).map((sentence) => `No longer: ${sentence}`),
-    ...after.filter((sentence) => !before.includes(sentence)).map((sentence) => `New: ${sentence}`),
+    ...before.filter((sentence) => !after.includes(sentence)).map((sentence) => `Removed: ${sentence}`),
+    ...after.filter((sentence) => !before.includes(sentence)).map((sentence) => `Added: ${sentence}`),
   ];
   return changes.length > 0 ? changes : ['Only the wording has changed, not what the policy grants or requires.'];
 }

@@ -1,6 +1,6 @@
 import type { Duty } from '../../../schemas/policy.ts';
 import { isObject } from '../json/json.ts';
-import { toSeconds } from './durations.ts';
+import { partsOf, secondsOf } from './durations.ts';
 import { isCurrency, minorDigits } from './money.ts';
 import type { Position } from './position.ts';
 import { termOf } from './scope.ts';
@@ -16,6 +16,10 @@ export interface Payment {
   /** what is paid for or, for a shared budget, a URI that ends in its name */
   target?: string | undefined;
 }
+
+/** The length of an ISO 8601 duration. */
+export const toSeconds = (duration: string): number =>
+  partsOf(duration).reduce((sum, { amount, unit }) => sum + amount * secondsOf[unit], 0);
 
 const maxSeconds = toSeconds('P5Y');
 

@@ -10,17 +10,16 @@ import { interpretPolicy, type Signing } from './reading.ts';
  * @throws PolicyError if it cannot be put into effect
  */
 export function describePolicy(policy: Policy, baseUrl: string): string[] {
-  const { rules, isExceedingProhibited, signings } = interpretPolicy(policy, baseUrl);
+  const { rules, signings } = interpretPolicy(policy, baseUrl);
   return [
-    `This is the policy ${policy.uid} (${policy.type}${policy.profile === undefined ? '' : `, profile ${policy.profile}`}).`,
+    ...(rules.some(({ kind }) => kind === 'permission') ? [] : ['This policy permits nothing.']),
     ...listRules(rules).map(({ words }) => words),
-    ...(isExceedingProhibited ? ['You must not exceed the rate limit.'] : []),
     ...new Set(signings.map(describeSigning)),
   ];
 }
 
-const describeSigning = ({ target = 'the policy', assignee }: Signing): string =>
-  `You must sign ${target} with the key that you present as agent_public_key${assignee === undefined ? '' : ` (assignee: ${assignee})`}.`;
+const describeSigning = ({ target = 'this policy', assignee }: Signing): string =>
+  `Sign ${target} with your agent's key before the first call${assignee === undefined ? '' : ` (assignee: ${assignee})`}.`;
 
 /** The changes between two policies in plain sentences; empty if there are none. */
 export const comparePolicies = (before: Policy, after: Policy, baseUrl: string): string[] =>

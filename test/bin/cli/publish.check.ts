@@ -26,7 +26,7 @@ writeFileSync(
     prohibition: [...before.prohibition, { target: `{base_url}/api/intents/${uid}`, action: 'execute' }],
   }),
 );
-const change = `New: You must not execute the intent ${uid}, whatever else is permitted.\n`;
+const change = `Added: You must not execute the intent ${uid}, whatever else is permitted.\n`;
 
 test('a policy is published, listed, undone and put on trial from the command line, and the next execution is judged by it', async () => {
   const statusOf = async () => (await api.execute(await api.obtainPat(), uid, { code: 'FR' })).status;

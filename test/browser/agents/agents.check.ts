@@ -43,7 +43,7 @@ given('agents in the console of a gate that requires approval', () => {
     await page.getByLabel('Reason').fill(reason);
     await page.getByRole('button', { name: 'Block the agent' }).click();
     await page.getByRole('button', { name: 'Yes' }).click();
-    await page.getByRole('button', { name: 'Lift the block' }).waitFor();
+    await page.getByRole('button', { name: 'Unblock' }).waitFor();
   }
 
   const unknown = 'The gate has no record of this agent.';
@@ -93,9 +93,9 @@ given('agents in the console of a gate that requires approval', () => {
       await go('#/agents?state=blocked');
       await page.getByRole('link', { name: id || `~${thumbprint}`, exact: true }).click();
       await page.getByText('ahead', { exact: true }).waitFor();
-      await page.getByRole('button', { name: 'Lift the block' }).click();
+      await page.getByRole('button', { name: 'Unblock' }).click();
       await page.getByText(unknown).waitFor();
-      expect(await page.getByRole('button', { name: 'Lift the block' }).count()).toBe(0);
+      expect(await page.getByRole('button', { name: 'Unblock' }).count()).toBe(0);
       expect(await asks.ask(id || 'whatever')).toEqual([403, waits]);
     }
   });
@@ -128,9 +128,9 @@ given('agents in the console of a gate that requires approval', () => {
     await expectToFit(page);
     await expectAccessible(page);
     await page.unrouteAll();
-    await page.getByRole('button', { name: 'Remove every request' }).click();
+    await page.getByRole('button', { name: 'Clear the queue' }).click();
     await page.getByRole('button', { name: 'Yes' }).click();
-    await page.getByText('No agent is waiting for approval').waitFor();
+    await page.getByText('No pending agents').waitFor();
     expect(await page.getByText('have displaced').count()).toBe(0);
     await go('#/history?kind=agent');
     await page.getByRole('cell', { name: /clear agent$/ }).waitFor();

@@ -91,7 +91,7 @@ describe.each(revisions)('a client of revision %s', (revision) => {
 
     const asked = await callTool(client, 'accept_policy');
     expect(asked.data.in_words).toContain('You may execute every intent, at most 60 times a minute.');
-    expect(asked.text).toContain('- You must not exceed the rate limit.');
+    expect(asked.text).toContain("- Sign this policy with your agent's key before the first call.");
     expect(asked.text).toContain(asked.data.text_to_sign);
 
     const pat = await acceptPolicy(client);

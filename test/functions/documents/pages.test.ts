@@ -55,12 +55,11 @@ describe.each([
 });
 
 test('/docs shows the policy in plain words, and error references under the name of the protocol', async () => {
-  const template = { ...parsePolicyTemplate(policyText), profile: 'https://policy.example/?a=<b>&c=$&' };
+  const obligation = [{ action: 'sign', target: 'https://terms.example/?a=<b>&c=$&' }];
+  const template = { ...parsePolicyTemplate(policyText), obligation };
   const { body } = await answer(docs(template), '/docs');
   expect(body).toContain('<li>You may execute every intent, at most 60 times a minute.</li>');
-  expect(body).toContain(
-    '<li>This is the policy https://api.example/test/api/policy (Set, profile https://policy.example/?a=&lt;b&gt;&amp;c=$&amp;).</li>',
-  );
+  expect(body).toContain('<li>Sign https://terms.example/?a=&lt;b&gt;&amp;c=$&amp; with your agent&#39;s key before the first call.</li>');
   expect(body).toContain('<td>UIM-INT-010</td>');
   expect(body).not.toContain('PROTO-');
 });

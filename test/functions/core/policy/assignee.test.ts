@@ -83,7 +83,7 @@ test('each assignee has separate limits, and obligations and ODRL objects can na
 
 test('the words name the agents, and permissions that add or allow nothing are reported', () => {
   const policy = read({ permission: [rule('bot.example', rate(5)), rule(key)], prohibition: [rule('acme')] });
-  expect(describePolicy(policy, address).slice(1)).toEqual([
+  expect(describePolicy(policy, address)).toEqual([
     'Agents verified for bot.example may execute every intent of the namespace a.example, at most 5 times a minute.',
     `The agent with the key ${key} may execute every intent of the namespace a.example.`,
     'The agent acme must not execute every intent of the namespace a.example, whatever else is permitted.',

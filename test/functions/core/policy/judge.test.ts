@@ -357,7 +357,7 @@ describe('contradictions', () => {
   test('a price above the budget, a prohibited permission, and conditions that another permission voids are reported', () => {
     const duty = [{ action: 'pay', amount: { price: 3, budget: 2 }, unit: 'v:EUR', timeInterval: 'P1D' }];
     expect(warn({ permission: [{ ...execute(pay), duty }] })).toEqual([
-      '/permission/0 allows nothing, because the price is more than the budget (/permission/0/duty/0): You may execute the intent a.example:pay:v1, for 3 EUR each time, at most 2 EUR in any day.',
+      '/permission/0 allows nothing, because the price is more than the budget (/permission/0/duty/0): You may execute the intent a.example:pay:v1, for 3 EUR each time, at most 2 EUR per day.',
     ]);
     expect(warn({ permission: [execute(pay)], prohibition: [execute(`${intents}?namespace=a.example`)] })).toEqual([
       '/permission/0 allows nothing, because /prohibition/0 prohibits all of it: You may execute the intent a.example:pay:v1.',

@@ -158,12 +158,12 @@ test('the policies of docs/policy.md are valid', () => {
   const blocks = [...readFileSync('docs/policy.md', 'utf8').matchAll(/```json\n([\s\S]*?)```/g)].map(([, text = '']) => text);
   const policies = blocks.filter((text) => text.includes('"permission"'));
   expect(policies).toHaveLength(2);
-  const [first, readOnly] = policies.map((text) => describePolicy(parsePolicyTemplate(text), placeholder).slice(1));
+  const [first, readOnly] = policies.map((text) => describePolicy(parsePolicyTemplate(text), placeholder));
   expect(first).toEqual([
     'You may execute every intent, at most 60 times a minute.',
-    'You may execute every intent of the namespace payments.example if parameter amount is at most 500, at most 5 times a day, for 3 EUR each time, at most 100 EUR in any month.',
+    'You may execute every intent of the namespace payments.example if parameter amount is at most 500, at most 5 times a day, for 3 EUR each time, at most 100 EUR per month.',
     'You must not execute the intent payments.example:close-account:v1, whatever else is permitted.',
-    'You must sign the policy with the key that you present as agent_public_key.',
+    "Sign this policy with your agent's key before the first call.",
   ]);
   expect(readOnly).toEqual(['You may execute every intent if the service is GitHub and the method is GET, at most 60 times a minute.']);
 });

@@ -174,14 +174,12 @@ describe('plain sentences', () => {
   const target = `${intents}/b.example:x:v1`;
   const rate = (rightOperand: number, unit: string, operator = 'lte') => when('v:rateLimit', operator, rightOperand, unit);
   const pay = (amount: Duty['amount'], more: Partial<Duty> = {}): Duty => ({ action: 'pay', amount, unit: 'v:EUR', ...more });
-  const sentencesOf = (members: Partial<Policy>) => describePolicy(policyOf(baseUrl, members), baseUrl).slice(1);
+  const sentencesOf = (members: Partial<Policy>) => describePolicy(policyOf(baseUrl, members), baseUrl);
 
   test('plain sentences state a policy', () => {
     expect(describePolicy(shipped(), baseUrl)).toEqual([
-      'This is the policy https://gate.example/api/policy (Set).',
       'You may execute every intent, at most 60 times a minute.',
-      'You must not exceed the rate limit.',
-      'You must sign the policy with the key that you present as agent_public_key.',
+      "Sign this policy with your agent's key before the first call.",
     ]);
     const other = policyOf(baseUrl, {
       type: 'Offer',
@@ -193,12 +191,10 @@ describe('plain sentences', () => {
       prohibition: [execute(`${intents}/a.example:x:v1`), execute(intents, [rate(9, 'v:week', 'gt')])],
     });
     expect(describePolicy(other, baseUrl)).toEqual([
-      'This is the policy https://gate.example/api/policy (Offer, profile urn:profile).',
       'You may execute every intent of the namespace a.example, at most 1 time a day.',
       'You may execute the intent b.example:x:v1, for 2 USD each time, for 9.5 EUR every month.',
       'You must not execute the intent a.example:x:v1, whatever else is permitted.',
       'You may execute intents at most 9 times a week.',
-      'You must not exceed the rate limit.',
     ]);
   });
 
@@ -209,7 +205,7 @@ describe('plain sentences', () => {
     [pay(0.005, { target: 'https://shop.example/report' }), 'for 0.005 EUR each time (target: https://shop.example/report)'],
     [
       pay({ price: 1, budget: 5 }, { timeInterval: 'P1D', target: `${baseUrl}/budgets/daily` }),
-      'for 1 EUR each time, at most 5 EUR in any day out of the budget daily',
+      'for 1 EUR each time, at most 5 EUR per day from the budget daily',
     ],
   ])('plain sentences state a price: %j', (duty, words) => {
     expect(sentencesOf({ permission: [execute(intents, [], [duty])] })).toEqual([`You may execute every intent, ${words}.`]);
@@ -222,8 +218,8 @@ describe('plain sentences', () => {
       return copy;
     };
     expect(comparePolicies(shipped(), withFirst('permission', { rightOperand: 30 }), baseUrl)).toEqual([
-      'No longer: You may execute every intent, at most 60 times a minute.',
-      'New: You may execute every intent, at most 30 times a minute.',
+      'Removed: You may execute every intent, at most 60 times a minute.',
+      'Added: You may execute every intent, at most 30 times a minute.',
     ]);
     expect(comparePolicies(shipped(), shipped(), baseUrl)).toEqual([]);
     expect(comparePolicies(shipped(), withFirst('obligation', { operator: 'use' }), baseUrl)).toEqual([
@@ -259,10 +255,10 @@ describe('plain sentences', () => {
       { action: 'signPayload', target: 'https://terms.example/', assignee: 'urn:agent' },
     ];
     expect(sentencesOf({ permission, obligation })).toEqual([
-      'You may execute the intent b.example:x:v1 if parameter amount is at least 1 and parameter unit price is one of "low", "high" and parameter day is not after 2026-12-31 and the date is not before 2026-01-01T00:00:00Z and the time of day (Europe/Berlin) is before 17:00 and the day of the week (UTC) is not sunday, at most 1000 times in total, for 0.5 EUR each time, at most 20 EUR in any month.',
+      'You may execute the intent b.example:x:v1 if parameter amount is at least 1 and parameter unit price is one of "low", "high" and parameter day is not after 2026-12-31 and the date is not before 2026-01-01T00:00:00Z and the time of day (Europe/Berlin) is before 17:00 and the day of the week (UTC) is not sunday, at most 1000 times in total, for 0.5 EUR each time, at most 20 EUR per month.',
       'You may execute intents of the namespace b.example at most 7 times an hour.',
-      'You must sign the policy with the key that you present as agent_public_key.',
-      'You must sign https://terms.example/ with the key that you present as agent_public_key (assignee: urn:agent).',
+      "Sign this policy with your agent's key before the first call.",
+      "Sign https://terms.example/ with your agent's key before the first call (assignee: urn:agent).",
     ]);
   });
 });
