@@ -63,7 +63,7 @@ test.each([
   [60, 'minute'],
   [90, '90 seconds'],
   [3_600, 'hour'],
-  [1_209_600, '2 weeks'],
+  [1_209_600, '14 days'],
   [2_678_400, '31 days'],
 ])('periods read as people say them: %d s is %s', (seconds, words) => {
   expect(namePeriod(seconds)).toBe(words);
