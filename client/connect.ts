@@ -56,6 +56,8 @@ export interface ConnectOptions {
   maxAttempts?: number;
   /** maximum wait for quota or an unavailable gate, in milliseconds; default: 90,000, enough for a per-minute quota */
   maxWaitMs?: number;
+  /** called before each wait for quota or an unavailable gate, with its length in milliseconds and what it waits for; default: waits silently */
+  onWait?: (ms: number, reason: Error) => void;
   /** timeout of one attempt, in milliseconds; default: 35,000, longer than the gate ever takes */
   timeoutMs?: number;
   /**

@@ -75,12 +75,14 @@ export function describeUpstream({ upstream_body: said }: Record<string, unknown
   return `${new TextDecoder().decode(bytes.subarray(0, maxReasonBytes - 3)).replace(/\ufffd+$/, '')}…`;
 }
 
-function withReason(message: string, details: Record<string, unknown>): string {
+/** The message, the reason that the service gave, and the uids that resemble an unknown one, each on a line. */
+function describe(message: string, details: Record<string, unknown>): string {
   const reason = describeUpstream(details);
-  return reason === undefined ? message : `${message}\nThe service said: ${reason}`;
+  const nearest = Array.isArray(details.nearest) ? replaceHidden(details.nearest.join(', '), () => '') : '';
+  return [message, reason && `The service said: ${reason}`, nearest && `Did you mean ${nearest}?`].filter(Boolean).join('\n');
 }
 
-/** An error response of the gate. If the service behind the intent gave a reason, the second line of the message repeats it. */
+/** An error response of the gate. Further lines of the message say why the service refused, or which uids resemble an unknown one. */
 export class Refusal extends IntentGateError {
   override readonly name: string = 'Refusal';
   declare readonly code: GateErrorCode;
@@ -93,7 +95,7 @@ export class Refusal extends IntentGateError {
   readonly retryAfterMs: number | undefined;
 
   constructor({ status, code, message, details, requestId, retryAfterMs }: RefusalParts) {
-    super(code, withReason(message, details));
+    super(code, describe(message, details));
     this.status = status;
     this.details = details;
     this.requestId = requestId;
@@ -110,13 +112,31 @@ export class Refusal extends IntentGateError {
   }
 }
 
+/** The time after a wait in milliseconds, in words: a date if it is long. */
+export const describeWait = (ms: number): string =>
+  ms < 600_000 ? `in ${Math.ceil(ms / 1000)} seconds` : `after ${new Date(Date.now() + ms).toISOString().replace(/\.\d+/, '')}`;
+
+/** What a refusal says is used up, without its advice, which names header fields. */
+export function describeUsedUp({ message, details }: Pick<Refusal, 'message' | 'details'>): string {
+  const { budget, limit } = details as {
+    budget?: { amount: string; unit: string; period: number };
+    limit?: { rate: number; period: number };
+  };
+  const [first = ''] = message.split(/[.\n]/);
+  if (budget) return `${first} (${budget.amount} ${budget.unit} in ${describePeriod(budget.period)})`;
+  return limit?.period === undefined ? first : `${first} (${limit.rate} calls in ${describePeriod(limit.period)})`;
+}
+
+const describePeriod = (seconds: number): string => (seconds < 172_800 ? `${seconds} seconds` : `${Math.round(seconds / 86_400)} days`);
+
 /** The quota is used up, and waiting for more would exceed `maxWaitMs`. */
 export class RateLimited extends IntentGateError {
   override readonly name = 'RateLimited';
   readonly retryAfterMs: number;
 
-  constructor(retryAfterMs: number, cause?: Error) {
-    super('TOO_MANY_REQUESTS', `The rate limit is used up. Try again in ${Math.ceil(retryAfterMs / 1000)} seconds.`, { cause });
+  /** @param usedUp - says which limit, without a full stop */
+  constructor(retryAfterMs: number, usedUp: string, cause?: Error) {
+    super('TOO_MANY_REQUESTS', `${usedUp}. Try again ${describeWait(retryAfterMs)}.`, { cause });
     this.retryAfterMs = retryAfterMs;
   }
 }

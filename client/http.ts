@@ -1,4 +1,4 @@
-import { type GateErrorCode, RateLimited, Refusal, UnexpectedAnswer, Unreachable } from './errors.ts';
+import { describeUsedUp, type GateErrorCode, RateLimited, Refusal, UnexpectedAnswer, Unreachable } from './errors.ts';
 import { stringifyJson } from './json.ts';
 import { findProxy } from './proxy.ts';
 
@@ -17,6 +17,8 @@ export interface HttpOptions {
   isRetriedUnseen?: boolean | undefined;
   /** parses JSON responses; default: `JSON.parse` */
   parse?: ((text: string) => unknown) | undefined;
+  /** called before each wait for quota or an unavailable gate, with its length in milliseconds and what it waits for; default: waits silently */
+  onWait?: ((ms: number, reason: Error) => void) | undefined;
   /** default: a timer */
   sleep?: ((ms: number, signal: AbortSignal | undefined) => Promise<unknown>) | undefined;
 }
@@ -78,12 +80,14 @@ export function openHttp(options: HttpOptions): Http {
     isRetriedUnseen = true,
     parse = JSON.parse,
     sleep = pause,
+    onWait,
   } = options;
   // looked up for each request, because a page or test may replace it
   const proxy = options.fetch ? undefined : findProxy(url);
   const fetch = options.fetch ?? proxy?.fetch ?? ((...request: Parameters<typeof globalThis.fetch>) => globalThis.fetch(...request));
   let clockOffsetMs = 0;
-  const freeAtMs = new Map<string, number>();
+  /** by limit: when quota is available again, and what is used up until then */
+  const usedUp = new Map<string, { untilMs: number; words: string }>();
   const limitsOf = new Map<string, string[]>();
   let hasAnswered = false;
 
@@ -132,17 +136,21 @@ export function openHttp(options: HttpOptions): Http {
   }
 
   /** When quota for an intent is available again. Before its first execution, only global limits are known. */
-  function quotaAtMs(intentUid: string): number {
+  function findQuota(intentUid: string): { untilMs: number; words: string } | undefined {
     const own = limitsOf.get(intentUid);
     const counts = (name: string) => name === intentUid || (own ? own.includes(name) : /^execute(-\d+)?$/.test(name));
-    return Math.max(0, ...[...freeAtMs].filter(([name]) => counts(name)).map(([, timeMs]) => timeMs));
+    const waits = [...usedUp].filter(([name]) => counts(name)).map(([, wait]) => wait);
+    return waits.sort((a, b) => b.untilMs - a.untilMs)[0];
   }
 
-  const noteWait = (name: string, ms: number): void => void freeAtMs.set(name, Math.max(freeAtMs.get(name) ?? 0, Date.now() + ms));
+  function noteWait(name: string, ms: number, words: string): void {
+    const untilMs = Date.now() + ms;
+    if (untilMs > (usedUp.get(name)?.untilMs ?? 0)) usedUp.set(name, { untilMs, words });
+  }
 
   function noteLimits(intentUid: string, headers: Headers): void {
     const limits = readLimits(headers);
-    for (const { name, pauseMs } of limits) noteWait(name, pauseMs);
+    for (const { name, pauseMs } of limits) if (pauseMs > 0) noteWait(name, pauseMs, describeLimit(name, headers));
     if (limits.length > 0)
       limitsOf.set(
         intentUid,
@@ -159,6 +167,7 @@ export function openHttp(options: HttpOptions): Http {
     const wait = async (ms: number, failure: Error) => {
       waitedMs += ms;
       if (waitedMs > maxWaitMs) throw failure;
+      onWait?.(ms, failure);
       await sleep(ms, signal);
     };
     const retry = async (failure: Error, ms = pauseMs(failures + 1)) => {
@@ -169,8 +178,9 @@ export function openHttp(options: HttpOptions): Http {
 
     for (;;) {
       signal?.throwIfAborted();
-      const quotaWaitMs = intentUid === undefined ? 0 : quotaAtMs(intentUid) - Date.now();
-      if (quotaWaitMs > 0) await wait(quotaWaitMs, new RateLimited(quotaWaitMs));
+      const { untilMs = 0, words = '' } = (intentUid !== undefined && findQuota(intentUid)) || {};
+      const quotaWaitMs = untilMs - Date.now();
+      if (quotaWaitMs > 0) await wait(quotaWaitMs, new RateLimited(quotaWaitMs, words));
       const hadAnswered = hasAnswered;
       let answer: Exchange;
       try {
@@ -190,9 +200,10 @@ export function openHttp(options: HttpOptions): Http {
       const isUnavailable = status === 503 && reason !== 'paused';
       if (status === 429) {
         const ms = Math.max(requestedMs ?? pauseMs(++refusals), firstPauseMs);
+        const words = failure instanceof Refusal ? describeUsedUp(failure) : 'The rate limit is used up';
         // a full queue of deferred calls does not block other calls
-        if (intentUid !== undefined && reason !== 'waiting_calls') noteWait(intentUid, ms);
-        await wait(ms, new RateLimited(ms, failure));
+        if (intentUid !== undefined && reason !== 'waiting_calls') noteWait(intentUid, ms, words);
+        await wait(ms, new RateLimited(ms, words, failure));
       } else if (isUnavailable || (status === 504 && intentUid === undefined) || (status === 409 && reason === 'running')) {
         await retry(failure, requestedMs);
       } else {
@@ -221,6 +232,13 @@ function parseText(text: string, parse: (text: string) => unknown): unknown {
 function readLimits(headers: Headers): { name: string; pauseMs: number }[] {
   const items = (headers.get('ratelimit') ?? '').matchAll(/"([^"]*)";r=(\d+)(?:;t=(\d+))?/g);
   return [...items].map(([, name = '', remaining, seconds = '0']) => ({ name, pauseMs: remaining === '0' ? Number(seconds) * 1000 : 0 }));
+}
+
+/** What is used up: an amount of money if the limit is a budget, which `Budget-Warning` says. */
+function describeLimit(name: string, headers: Headers): string {
+  const items = (headers.get('budget-warning') ?? '').matchAll(/"([^"]*)";used="[^"]*";budget="([^"]*)";unit="([^"]*)"/g);
+  const [, , amount, unit] = [...items].find(([, one]) => one === name) ?? [];
+  return amount === undefined ? `The limit "${name}" is used up` : `The budget "${name}" is used up (${amount} ${unit})`;
 }
 
 /** Parses Retry-After (RFC 9110 section 10.2.3), which has seconds or a date. */

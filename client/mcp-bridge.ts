@@ -1,4 +1,4 @@
-import { IntentGateError, PolicyDeclined, RateLimited, Refusal, UnexpectedAnswer } from './errors.ts';
+import { describeWait, IntentGateError, PolicyDeclined, RateLimited, Refusal, UnexpectedAnswer } from './errors.ts';
 import type { Http } from './http.ts';
 import { openMcpConsent } from './mcp-consent.ts';
 import { type Message, readObject, refusalResult, revisionOf, toolResult } from './mcp-messages.ts';
@@ -208,7 +208,7 @@ function nextStep(error: IntentGateError): string {
   if (reason === 'agent_blocked') return `Stop: this agent is blocked. ${tell} to ask the operators of this gate.`;
   if (reason === 'approval_pending')
     return 'Wait until the operators of this gate have approved this agent, then make the same call again.';
-  if (error instanceof RateLimited) return `Make the same call again after ${Math.ceil(error.retryAfterMs / 1000)} seconds, not earlier.`;
+  if (error instanceof RateLimited) return `Make the same call again ${describeWait(error.retryAfterMs)}, not earlier.`;
   if (error.code === 'UNREACHABLE')
     return `Make the same call again later, with the same idempotency_key if it had one. If there is still no answer, ${tell.toLowerCase()}.`;
   if ((error instanceof Refusal || error instanceof UnexpectedAnswer) && (error.status === 429 || error.status >= 500))

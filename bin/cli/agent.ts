@@ -57,6 +57,7 @@ export async function connectAgent(
     agreementStore: { load: hasNewPat ? loadWithoutPat : load, save },
     onPolicy,
     maxWaitMs,
+    onWait: terminal.remarkOnWait,
     parse: parseExact,
     ...(publicUrl !== undefined && { publicUrl }),
     ...(agentDirectory !== undefined && { agentDirectory }),

@@ -35,17 +35,18 @@ export function chooseBaseUrl(given: string | undefined): string {
 
 export function openContext(command: Pick<CommandUnknownOpts, 'optsWithGlobals'>) {
   const { url, json = false } = command.optsWithGlobals() as { url?: string; json?: boolean };
+  const terminal = openTerminal(json);
   let api: Api | undefined;
   return {
     /** opened on first use, because some commands do not need a gate */
     get api(): Api {
       if (api === undefined) {
         const baseUrl = chooseBaseUrl(url);
-        api = openApi(baseUrl, openTokens(baseUrl));
+        api = openApi(baseUrl, openTokens(baseUrl), { onWait: terminal.remarkOnWait });
       }
       return api;
     },
-    terminal: openTerminal(json),
+    terminal,
     url,
   };
 }

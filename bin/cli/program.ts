@@ -97,12 +97,8 @@ function toComplaint(error: unknown) {
 
 function complain({ reason, error: { code, message, details } }: NonNullable<ReturnType<typeof toComplaint>>): void {
   printRemark(code === reason ? message : `${code}: ${message}`);
-  const { issues, changes, nearest, request_id } = details as Partial<Record<'changes' | 'nearest', string[]>> & {
-    issues?: Issue[];
-    request_id?: string;
-  };
+  const { issues, changes, request_id } = details as { issues?: Issue[]; changes?: string[]; request_id?: string };
   for (const { path, problem } of issues ?? []) printRemark(`  ${path || '/'} ${problem}`);
   for (const change of changes ?? []) printRemark(`  ${change}`);
-  if (nearest) printRemark(`  nearest: ${nearest.join(', ')}`);
   if (request_id !== undefined) printRemark(`  request ${request_id}`);
 }

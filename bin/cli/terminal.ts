@@ -84,6 +84,10 @@ export function openTerminal(isJson: boolean, { stdin, stdout, stderr } = proces
     style,
     /** Prints a line to stderr. */
     remark: (line: string) => print(stderr, `${line}\n`),
+    /** Says why nothing happens for a second or more. */
+    remarkOnWait(ms: number, { message }: Error) {
+      if (ms >= 1_000) print(stderr, `Waiting ${Math.ceil(ms / 1000)} s. ${message}\n`);
+    },
     json,
     /** Prints the result with --json, else the line. */
     result: (result: unknown, line: string) => (isJson ? json(result) : say(line)),

@@ -28,7 +28,9 @@ const gate = await connect(${JSON.stringify(gateUrl)}, {
   agentId: \`example-\${crypto.randomUUID()}\`,
   onPolicy: (policy, inWords) => {
     console.log(inWords.join('\\n'));
-    return (policy.permission ?? []).every(({ duty = [] }) => duty.length === 0); // nothing that costs
+    const costs = (policy.permission ?? []).flatMap(({ duty = [] }) => duty.filter(({ action }) => !/approve$/.test(action)));
+    if (costs.length > 0) console.error('This agent accepts no duty to pay:', costs);
+    return costs.length === 0;
   },
 });
 
@@ -52,7 +54,11 @@ key = Key.at(os.path.join(tempfile.mkdtemp(), "agent.key"))  # a file of yours t
 
 def on_policy(policy, in_words):
     print(*in_words, sep="\\n")
-    return not any("duty" in permission for permission in policy.get("permission", []))  # nothing that costs
+    duties = [duty for permission in policy.get("permission", []) for duty in permission.get("duty", [])]
+    costs = [duty for duty in duties if not str(duty["action"]).endswith("approve")]
+    for duty in costs:
+        print("This agent accepts no duty to pay:", duty)
+    return not costs
 
 
 gate = IntentGate(${JSON.stringify(gateUrl)}, key.agent_id, key, on_policy)

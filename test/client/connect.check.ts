@@ -369,7 +369,7 @@ describe('the rate limit', () => {
     expect(error).toBeInstanceOf(RateLimited);
     expect(error).toMatchObject({
       code: 'TOO_MANY_REQUESTS',
-      message: expect.stringMatching(/^The rate limit is used up\. Try again in \d+ seconds\.$/),
+      message: expect.stringMatching(/^The limit "execute" is used up\. Try again in \d+ seconds\.$/),
     });
     expect(error.retryAfterMs).toBeGreaterThan(1_000);
     expect(service.count(`POST ${executePath}`)).toBe(1);

@@ -1,5 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
-import { connect, type ErrorCode, type GateErrorCode, gateErrorCodes, Refusal, UnexpectedAnswer } from '../../client/connect.ts';
+import {
+  connect,
+  type ErrorCode,
+  type GateErrorCode,
+  gateErrorCodes,
+  RateLimited,
+  Refusal,
+  UnexpectedAnswer,
+} from '../../client/connect.ts';
+import { openHttp } from '../../client/http.ts';
 import { type ErrorCode as CodeOfTable, errorTable } from '../../schemas/errors.ts';
 
 const refusal = (details: Record<string, unknown>) =>
@@ -46,6 +55,88 @@ describe('the reason given by the service', () => {
     const { length } = Buffer.from(said);
     expect(length).toBeLessThanOrEqual(1024);
     expect(length).toBeGreaterThan(1018);
+  });
+});
+
+test.each<[string, unknown, string]>([
+  ['one', ['a.example:pay:v1'], 'Refused.\nDid you mean a.example:pay:v1?'],
+  ['several', ['a.example:pay:v1', 'a.example:buy:v1'], 'Refused.\nDid you mean a.example:pay:v1, a.example:buy:v1?'],
+  ['what a terminal obeys', ['a\u001b[2Jb'], 'Refused.\nDid you mean a[2Jb?'],
+  ['none', [], 'Refused.'],
+  ['no list', 'a.example:pay:v1', 'Refused.'],
+])('the last line of the message names the uids that resemble an unknown one: %s', (_, nearest, message) => {
+  expect(refusal({ nearest }).message).toBe(message);
+});
+
+describe('a call that would wait too long', () => {
+  const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().replace(/T.*/, 'T\\d\\d:\\d\\d:\\d\\dZ');
+  const refused = (seconds: number, message: string, details: object) => () =>
+    Response.json({ error: { code: 'TOO_MANY_REQUESTS', message, details } }, { status: 429, headers: { 'Retry-After': String(seconds) } });
+  const answered = (headers: Record<string, string>) => () => Response.json({}, { headers });
+
+  test.each<[string, () => Response, string]>([
+    [
+      'a rate',
+      refused(444, 'The rate limit is used up. Send it later; after Retry-After.', { limit: { rate: 60, period: 60, window: 68 } }),
+      'The rate limit is used up \\(60 calls in 60 seconds\\)\\. Try again in 444 seconds\\.',
+    ],
+    [
+      'a budget',
+      refused(2_592_000, 'The budget is not sufficient for this call. Send it again after Retry-After seconds.', {
+        reason: 'budget',
+        budget: { amount: '10.00', unit: 'EUR', period: 2_678_400 },
+      }),
+      `The budget is not sufficient for this call \\(10.00 EUR in 31 days\\)\\. Try again after ${inDays(30)}\\.`,
+    ],
+    [
+      'a queue',
+      refused(100, 'The approval queue is full. Try again after Retry-After seconds.', { reason: 'waiting_calls' }),
+      'The approval queue is full\\. Try again in 100 seconds\\.',
+    ],
+    [
+      'a limit of an earlier answer',
+      answered({ RateLimit: '"execute";r=0;t=100' }),
+      'The limit "execute" is used up\\. Try again in 100 seconds\\.',
+    ],
+    [
+      'a budget of an earlier answer',
+      answered({
+        RateLimit: '"a.example:*";r=0;t=2592000, "execute";r=0;t=30',
+        'Budget-Warning': '"other";used="9.00";budget="9.00";unit="USD", "a.example:*";used="10.00";budget="10.00";unit="EUR"',
+      }),
+      `The budget "a.example:\\*" is used up \\(10.00 EUR\\)\\. Try again after ${inDays(30)}\\.`,
+    ],
+  ])('RateLimited says what is used up, and until when: %s', async (_, answer, message) => {
+    const http = openHttp({ url: 'https://gate.example', fetch: async () => answer() });
+    const send = () => http.send('POST', '/x', { intentUid: 'a.example:pay:v1' });
+    await send().catch(() => undefined);
+    const error = await send().catch((caught: unknown) => caught);
+    expect(error).toBeInstanceOf(RateLimited);
+    expect((error as Error).message).toMatch(new RegExp(`^${message}$`));
+  });
+
+  test('onWait gets each wait and what it waits for', async () => {
+    const answers = [
+      refused(1, 'The rate limit is used up.', {}),
+      () =>
+        Response.json(
+          { error: { code: 'SERVICE_UNAVAILABLE', message: 'Away.', details: {} } },
+          { status: 503, headers: { 'Retry-After': '2' } },
+        ),
+      answered({}),
+    ];
+    const waits: [number, string][] = [];
+    const http = openHttp({
+      url: 'https://gate.example',
+      fetch: async () => (answers.shift() as () => Response)(),
+      sleep: async () => undefined,
+      onWait: (ms, { message }) => waits.push([ms, message]),
+    });
+    expect((await http.send('GET', '/x')).status).toBe(200);
+    expect(waits).toEqual([
+      [1_000, 'The rate limit is used up. Try again in 1 seconds.'],
+      [2_000, 'Away.'],
+    ]);
   });
 });
 

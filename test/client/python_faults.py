@@ -4,7 +4,9 @@ import asyncio
 import decimal
 import email.utils
 import json
+import logging
 import os
+import re
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -73,8 +75,19 @@ class Service(BaseHTTPRequestHandler):
             return self.answer(403, {"error": {"code": "FORBIDDEN", "message": "m", "details": {"reason": "policy_changed"}}})
         if step == "none left":
             return self.answer(200, {"done": True}, RateLimit='"execute";r=0;t=1')
+        if step == "none left for long":
+            return self.answer(200, {"done": True}, RateLimit='"execute";r=0;t=3')
         if step == "none of one intent left":
             return self.answer(200, {"done": True}, RateLimit='"e:f:v1";r=0;t=600, "execute";r=9;t=30')
+        if step == "last of a budget":
+            warning = '"b";used="10.00";budget="10.00";unit="EUR"'
+            return self.answer(200, {"done": True}, RateLimit='"b";r=0;t=2592000', Budget_Warning=warning)
+        if step == "over budget":
+            details = {"budget": {"amount": "10.00", "unit": "EUR", "period": 2678400}}
+            error = {"code": "TOO_MANY_REQUESTS", "message": "The budget is not sufficient. Wait.", "details": details}
+            return self.answer(429, {"error": error}, Retry_After="2592000")
+        if step == "misspelt":
+            return self.answer(404, {"error": {"code": "NOT_FOUND", "message": "m", "details": {"nearest": ["a:c:v1", "a:d:v1"]}}})
         if step == "drift":
             return self.answer(200, {"name": 1}, Answer_Issues="/name, /gr%C3%B6%C3%9Fe%2C%20%25, ...")
         if step == "created":
@@ -175,6 +188,32 @@ try:
     agent(on_policy=lambda *_: True, max_wait=1).execute("a:b:v1", {})
 except intent_gate.RateLimited:
     print("always used up:", len(seen) - sent)
+
+waits = []
+logging.getLogger("intent_gate").addHandler(handler := logging.Handler())
+handler.emit = lambda record: waits.append(record.getMessage())
+budgeted = agent(on_policy=lambda *_: True)
+script[:] = ["last of a budget", "over budget"]
+budgeted.execute("a:b:v1", {})
+for poor in budgeted, agent(on_policy=lambda *_: True):
+    try:
+        poor.execute("a:b:v1", {})
+    except intent_gate.RateLimited as error:
+        print("spent:", re.sub(r"after .*T.*Z", "later", str(error)))
+script[:] = ["none left for long"]
+budgeted = agent(on_policy=lambda *_: True)
+budgeted.execute("a:b:v1", {})
+budgeted.execute("a:b:v1", {})
+print("logged:", *(re.sub(r"[123]\.\d s|[123] seconds", "soon", one) for one in waits))
+try:
+    budgeted.execute("a:b:v1", {}, "")
+except ValueError as error:
+    print("key:", error)
+script[:] = ["misspelt"]
+try:
+    budgeted.execute("a:b:v1", {})
+except intent_gate.Refusal as error:
+    print("nearest:", str(error).split("\n"))
 
 for name, impatient in {
     "declined": agent(on_policy=lambda *_: False),

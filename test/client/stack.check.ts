@@ -198,7 +198,7 @@ print(json.dumps([canonical_digest(value) for value in json.loads(sys.argv[1], p
     const unverified = await python('-m', 'intent_gate', ...named, country, '{"code":"JP"}').catch((error) => error);
     expect(unverified.stderr).toContain('  /agent_directory must be the https origin of a public host that answers');
     const unknown = await python('-m', 'intent_gate', 'get', 'world.example:get-contry:v1').catch((error) => error);
-    expect(unknown.stderr).toMatch(/^NOT_FOUND: [^\n]+\n {2}nearest: world\.example:get-country:v1(, [^\n]+)?\n$/);
+    expect(unknown.stderr).toMatch(/^NOT_FOUND: [^\n]+\nDid you mean world\.example:get-country:v1(, [^\n]+)?\?\n$/);
     for (const parameters of ['{code:JP}', '[]']) {
       const unread = await python('-m', 'intent_gate', 'execute', country, parameters).catch((error) => error);
       expect(unread).toMatchObject({
@@ -250,6 +250,11 @@ print(json.dumps([canonical_digest(value) for value in json.loads(sys.argv[1], p
       'not shown: UNEXPECTED_ANSWER',
       'read with: None a PAT a PAT a PAT None None 1',
       'always used up: 5',
+      'spent: TOO_MANY_REQUESTS: The budget "b" is used up (10.00 EUR). Try again later.',
+      'spent: TOO_MANY_REQUESTS: The budget is not sufficient (10.00 EUR in 31 days). Try again later.',
+      'logged: Waiting soon. TOO_MANY_REQUESTS: The limit "execute" is used up. Try again in soon.',
+      'key: an idempotency_key has 1 to 255 visible ASCII characters',
+      "nearest: ['NOT_FOUND: m', 'Did you mean a:c:v1, a:d:v1?']",
       'declined: PolicyDeclined POLICY_DECLINED None',
       'used up: RateLimited TOO_MANY_REQUESTS 0',
       'refused: Refusal FORBIDDEN None',

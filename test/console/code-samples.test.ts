@@ -58,6 +58,35 @@ test('the clients are installed from a checkout, as in the READMEs', () => {
   expect(commands.replace(' --quiet', '')).toContain(install);
 });
 
+describe('a sample program declines a policy only for its duties to pay, and says which', () => {
+  const pay = { action: 'pay', amount: 1, unit: 'EUR' };
+  const approve = { action: 'https://gate.example/vocabulary/approve' };
+  const policies = [
+    {},
+    { permission: [{}] },
+    { permission: [{ duty: [approve] }] },
+    { permission: [{ duty: [approve] }, { duty: [pay] }] },
+  ];
+  const answers = [true, true, true, false];
+
+  test('TypeScript', () => {
+    const [, onPolicy = ''] = /^ {2}onPolicy: (.*?^ {2}\}),$/ms.exec(samples.TypeScript ?? '') ?? [];
+    const said: unknown[] = [];
+    const decide = new Function('console', `return ${onPolicy}`)({ log: () => {}, error: (...words: unknown[]) => said.push(words) });
+    expect(policies.map((policy) => decide(policy, []))).toEqual(answers);
+    expect(said).toEqual([['This agent accepts no duty to pay:', [pay]]]);
+  });
+
+  test('Python', () => {
+    const [onPolicy = ''] = /^def on_policy.*?(?=\n\n\n)/ms.exec(samples.Python ?? '') ?? [];
+    const program = `import json\n${onPolicy}\nprint(*(on_policy(policy, ["-"]) for policy in json.loads(${JSON.stringify(JSON.stringify(policies))})))`;
+    const said = execFileSync('python3', ['-c', program], { encoding: 'utf8' });
+    expect(said).toBe(
+      "-\n-\n-\n-\nThis agent accepts no duty to pay: {'action': 'pay', 'amount': 1, 'unit': 'EUR'}\nTrue True True False\n",
+    );
+  });
+});
+
 describe('parameters of every kind', () => {
   const parameters = {
     text: hostile,

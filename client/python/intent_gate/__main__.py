@@ -102,8 +102,6 @@ def _run(arguments: argparse.Namespace) -> None:
                 _say("The intent was executed, but its answer does not match its description at: " + ", ".join(issues_of(answer)), to=sys.stderr)
     except IntentGateError as error:
         _say(error, *(f"  {issue['path']} {issue['problem']}" for issue in error.details.get("issues", [])), to=sys.stderr)
-        if error.details.get("nearest"):
-            _say("  nearest: " + ", ".join(error.details["nearest"]), to=sys.stderr)
         sys.exit(1)
 
 

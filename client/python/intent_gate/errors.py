@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import time
 from typing import Any, Dict, List, Literal, Mapping, Optional, TypedDict, Union, cast
 
 from .answers import ExecutionState
@@ -49,7 +50,7 @@ class Issue(TypedDict):
 
 
 class IntentGateError(Exception):
-    """Base class of this client's errors. If the service behind the intent gave a reason, the second line of the text repeats it."""
+    """Base class of this client's errors. Further lines of the text say why the service refused, or which uids resemble an unknown one."""
 
     def __init__(
         self,
@@ -61,8 +62,11 @@ class IntentGateError(Exception):
     ) -> None:
         self.details: Dict[str, Any] = dict(details or {})
         reason = _describe_upstream(self.details.get("upstream_body"))
-        super().__init__(f"{code}: {message}" + (f"\nThe service said: {reason}" if reason else ""))
+        nearest = without_hidden(", ".join(map(str, self.details.get("nearest") or [])))
+        further = (reason and f"\nThe service said: {reason}") + (nearest and f"\nDid you mean {nearest}?")
+        super().__init__(f"{code}: {message}{further}")
         self.code: ErrorCode = code
+        self.message = message
         self.status = status
         self.retry_after_seconds = retry_after_seconds
 
@@ -86,9 +90,9 @@ class Refusal(IntentGateError):
 class RateLimited(IntentGateError):
     """The quota is used up, and waiting retry_after_seconds would exceed max_wait."""
 
-    def __init__(self, seconds: float, details: Optional[Mapping[str, Any]] = None) -> None:
-        message = f"The rate limit is used up. Try again in {math.ceil(seconds)} seconds."
-        super().__init__("TOO_MANY_REQUESTS", message, 429, details, seconds)
+    def __init__(self, seconds: float, used_up: str, details: Optional[Mapping[str, Any]] = None) -> None:
+        when = f"in {math.ceil(seconds)} seconds" if seconds < 600 else time.strftime("after %Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + seconds))
+        super().__init__("TOO_MANY_REQUESTS", f"{used_up}. Try again {when}.", 429, details, seconds)
 
 
 class PolicyDeclined(IntentGateError):
@@ -126,6 +130,18 @@ class UnexpectedAnswer(IntentGateError):
     def __init__(self, status: Optional[int], message: Optional[str] = None) -> None:
         default = f"The answer (status {status}) is not in the specified format. Is there an Intent Gate at this address?"
         super().__init__("UNEXPECTED_ANSWER", message or default, status)
+
+
+def describe_used_up(message: str, details: Mapping[str, Any]) -> str:
+    """What a refusal says is used up, without its advice, which names header fields."""
+    first, budget, limit = re.split(r"[.\n]", message)[0], details.get("budget"), details.get("limit") or {}
+    if budget:
+        return f"{first} ({budget['amount']} {budget['unit']} in {_describe_period(budget['period'])})"
+    return f"{first} ({limit['rate']} calls in {_describe_period(limit['period'])})" if "period" in limit else first
+
+
+def _describe_period(seconds: float) -> str:
+    return f"{seconds} seconds" if seconds < 172_800 else f"{round(seconds / 86_400)} days"
 
 
 def _describe_upstream(said: object) -> str:

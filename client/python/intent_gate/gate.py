@@ -6,6 +6,7 @@ import concurrent.futures
 import contextvars
 import http.client
 import json
+import logging
 import re
 import threading
 import time
@@ -17,9 +18,9 @@ from typing import Any, Callable, Dict, List, Mapping, NoReturn, Optional, Seque
 
 from .answers import Answer, ExecutionState, FullIntent, IntentPage, Policy
 from .canonical import AsWritten, canonical_digest
-from .errors import Deferred, IntentGateError, PolicyDeclined, RateLimited, Unreachable, UnexpectedAnswer
+from .errors import Deferred, IntentGateError, PolicyDeclined, RateLimited, Unreachable, UnexpectedAnswer, describe_used_up
 from .keys import Key
-from .wire import life_seconds, opener, pause, proxy_of, read_address, read_answer, read_error, read_limits, refusal_of, require_policy_of, write_json
+from .wire import describe_limit, life_seconds, opener, pause, proxy_of, read_address, read_answer, read_error, read_limits, refusal_of, require_policy_of, write_json
 
 OnPolicy = Callable[[Policy, List[str]], bool]
 
@@ -27,6 +28,9 @@ OnPolicy = Callable[[Policy, List[str]], bool]
 OnWait = Callable[[ExecutionState], object]
 
 _Request = Tuple[Dict[str, str], Optional[Mapping[str, Any]]]
+
+#: gets a warning for each wait of a second or more
+_log = logging.getLogger("intent_gate")
 
 #: maximum number of reads to get a matching pair of policy and sentences
 _MAX_READS = 3
@@ -88,7 +92,7 @@ class IntentGate:
         self._accepted: Optional[Policy] = None
         self._pat: Optional[str] = None
         self._renew_at = 0.0
-        self._free_at: Dict[str, float] = {}  # by limit name: the time when quota is available again
+        self._free_at: Dict[str, Tuple[float, str]] = {}  # by limit name: the time when quota is available again, and what is used up until then
         self._limits_of: Dict[str, List[str]] = {}  # by intent uid: the limits that its last execution counted towards
 
     def search(self, /, query: Optional[str] = None, **filters: Union[str, int, None]) -> IntentPage:
@@ -158,7 +162,9 @@ class IntentGate:
         With respond_async, the gate answers before the call ends, which may then take ten minutes.
         traceparent is the caller's trace context (W3C Trace Context), which the gate continues.
         """
-        key = idempotency_key or str(uuid.uuid4())
+        key = str(uuid.uuid4()) if idempotency_key is None else idempotency_key
+        if not re.fullmatch(r"[\x21-\x7e]{1,255}", key):
+            raise ValueError("an idempotency_key has 1 to 255 visible ASCII characters")
         options = {"fields": [fields] if isinstance(fields, str) else fields and list(fields), "max_bytes": max_bytes}
         body = {"intent_uid": intent_uid, "parameters": parameters, **{name: value for name, value in options.items() if value is not None}}
         headers = {"Idempotency-Key": key}
@@ -229,7 +235,7 @@ class IntentGate:
         pat, target = self._find_pat(), f"{path}?{query}"
         if pat is not None:
             try:
-                return self._send("GET", target, lambda: (self._authorize("GET", path, cast(str, pat)), None))
+                return self._send("GET", target, lambda: (self._authorize("GET", path, pat), None))
             except IntentGateError as error:
                 if error.status not in (401, 403):
                     raise
@@ -290,16 +296,16 @@ class IntentGate:
         self._pat, self._renew_at = pat, renew_at
         return pat
 
-    def _quota_at(self, intent_uid: str) -> float:
-        """When quota for an intent is available again. Before its first execution, only global limits are known."""
+    def _quota_at(self, intent_uid: str) -> Tuple[float, str]:
+        """When quota for an intent is available again, and what is used up. Before its first execution, only global limits are known."""
         own = self._limits_of.get(intent_uid)
         known = list(self._free_at.items())
-        return max([at for name, at in known if (name in own if own else re.fullmatch(r"execute(-\d+)?", name))], default=0.0)
+        return max([wait for name, wait in known if (name in own if own else re.fullmatch(r"execute(-\d+)?", name))], default=(0.0, ""))
 
     def _note_limits(self, intent_uid: str, fields: Mapping[str, str]) -> None:
         pauses = read_limits(fields)
         for name, seconds in pauses.items():
-            self._free_at[name] = max(self._free_at.get(name, 0.0), time.time() + seconds)
+            self._free_at[name] = max(self._free_at.get(name, (0.0, "")), (time.time() + seconds, describe_limit(name, fields)))
         if pauses:
             self._limits_of[intent_uid] = list(pauses)
 
@@ -320,12 +326,14 @@ class IntentGate:
             waited += seconds
             if waited > self._max_wait:
                 raise error
+            _log.log(logging.WARNING if seconds >= 1 else logging.DEBUG, "Waiting %.1f s. %s", seconds, error)
             abandoned.wait(seconds)
 
         while True:
-            quota_wait = 0.0 if intent_uid is None else self._quota_at(intent_uid) - time.time()
-            if quota_wait > 0:
-                wait(quota_wait, RateLimited(quota_wait))
+            free_at, used_up = (0.0, "") if intent_uid is None else self._quota_at(intent_uid)
+            if free_at > time.time():
+                quota_wait = free_at - time.time()
+                wait(quota_wait, RateLimited(quota_wait, used_up))
             headers, body = prepare()
             request = urllib.request.Request(self._url + path, method=method, headers={"Accept": "application/json", **headers})
             if body is not None:
@@ -354,7 +362,7 @@ class IntentGate:
             seconds, reason = error.retry_after_seconds, error.details.get("reason")
             if status == 429:
                 seconds = 1 if seconds is None else seconds
-                wait(max(seconds, 0.25), RateLimited(seconds, error.details))
+                wait(max(seconds, 0.25), RateLimited(seconds, describe_used_up(error.message, error.details), error.details))
             elif (status == 503 and reason != "paused") or (status == 504 and intent_uid is None) or reason == "running":
                 failures += 1
                 if failures >= self._max_attempts:

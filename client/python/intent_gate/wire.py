@@ -96,6 +96,14 @@ def read_limits(fields: Mapping[str, str]) -> Dict[str, int]:
     return {name: int(seconds or 0) if remaining == "0" else 0 for name, remaining, seconds in items}
 
 
+def describe_limit(name: str, fields: Mapping[str, str]) -> str:
+    """What is used up: an amount of money if the limit is a budget, which Budget-Warning says."""
+    for one, amount, unit in re.findall(r'"([^"]*)";used="[^"]*";budget="([^"]*)";unit="([^"]*)"', fields.get("Budget-Warning", "")):
+        if one == name:
+            return f'The budget "{name}" is used up ({amount} {unit})'
+    return f'The limit "{name}" is used up'
+
+
 def _parse_int(text: str) -> Union[int, Decimal]:
     try:
         return int(text)

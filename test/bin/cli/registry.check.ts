@@ -149,7 +149,7 @@ test('an unknown uid is answered with the nearest ones', async () => {
   expect(await run(['intents', 'show', 'world.example:get-contry:v1'])).toEqual({
     code: 1,
     stdout: '',
-    stderr: expect.stringMatching(/^NOT_FOUND: [^\n]+\n {2}nearest: world\.example:get-country:v1(, [^\n]+)?\n {2}request [^\n]+\n$/),
+    stderr: expect.stringMatching(/^NOT_FOUND: [^\n]+\nDid you mean world\.example:get-country:v1(, [^\n]+)?\?\n {2}request [^\n]+\n$/),
   });
 });
 
