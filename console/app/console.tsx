@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { Calls } from './calls.tsx';
 import { Catalogue, useSearchKey } from './catalogue.tsx';
 import { Icon } from './components/icon.tsx';
-import { Heading } from './components/text.tsx';
+import { attention, Heading, upTo99 } from './components/text.tsx';
 import { Toasts } from './components/toast.tsx';
 import { Consent } from './consent.tsx';
 import { deployment } from './deployment.ts';
@@ -44,12 +44,15 @@ function Page() {
   const [isOpen, setOpen] = useState(false);
   const current = route.path[0] ?? '';
   useEffect(() => setOpen(false), [current]);
+  const waiting = new Map(adminSections.map(({ path, useWaiting }) => [path, useWaiting?.() ?? 0]));
+  const count = waiting.values().reduce((sum, one) => sum + one, 0);
+  useEffect(() => attention.set(count), [count]);
   const linksTo = (some: readonly SectionLink[]) =>
     some.map(
       ({ path, title }) =>
         title && (
           <a key={path} href={`#/${path}`} aria-current={path === current ? 'page' : undefined} onClick={() => setOpen(false)}>
-            {title}
+            {title} <Count of={waiting.get(path) ?? 0} />
           </a>
         ),
     );
@@ -63,7 +66,7 @@ function Page() {
           <Icon name="gate" /> Intent Gate
         </a>
         <button type="button" class="menu plain" aria-expanded={isOpen} aria-controls="sections" onClick={() => setOpen(!isOpen)}>
-          <Icon name="menu" /> Menu
+          <Icon name="menu" /> Menu <Count of={count} />
         </button>
         <nav id="sections" aria-label="Sections">
           {linksTo(sections)}
@@ -99,6 +102,8 @@ function Page() {
     </div>
   );
 }
+
+const Count = ({ of }: { of: number }) => (of > 0 ? <span class="badge warn">{upTo99(of)}</span> : null);
 
 function View({ path, query }: Route) {
   const [first = ''] = path;

@@ -1,4 +1,4 @@
-import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { IntentGateError, Refusal } from '../../client/errors.ts';
 import { type Api, type ApiCallOptions, nextQuery, openApi } from '../../registry/api.ts';
 import type { ServiceList } from '../../schemas/service.ts';
@@ -109,6 +109,21 @@ export function useWork<T>(work: (signal: AbortSignal) => Promise<T>, inputs: re
 /** Reads a resource, and reads again when path or query change. */
 export const useRead = <T>(path: string, query: Record<string, string> = {}, as?: 'admin'): Work<Answered<T>> =>
   useWork((signal) => ask<T>('GET', path, { query, signal, isAdmin: as === 'admin' }), [JSON.stringify([path, query, as]), viewerToken()]);
+
+/** Does work repeatedly, and whenever the page becomes visible, but never while it is hidden. */
+export function useWhileVisible(work: () => void, everyMs: number): void {
+  const latest = useRef(work);
+  latest.current = work;
+  useEffect(() => {
+    const look = () => document.hidden || latest.current();
+    const timer = setInterval(look, everyMs);
+    document.addEventListener('visibilitychange', look);
+    return () => {
+      clearInterval(timer);
+      document.removeEventListener('visibilitychange', look);
+    };
+  }, [everyMs]);
+}
 
 /** Reads all pages of a list. */
 export async function readAll<Page, Item>(

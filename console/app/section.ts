@@ -13,6 +13,8 @@ export interface SectionLink {
   path: string;
   /** left out if only other views lead to the section */
   title?: string;
+  /** A hook: how many things in it wait for the signed-in admin. */
+  useWaiting?(): number;
 }
 
 export interface Section extends SectionLink {

@@ -40,22 +40,24 @@ export function openApprovals(table: Table, log: Pick<ChangeLog, 'change'> = ope
      * The calls that an admin may decide, oldest first.
      * @param after - id of the call that the page follows
      * @param agentId - lists only the calls of this agent
-     * @returns `next` if more may follow: the id of the last one
+     * @returns `waiting`: how many calls the queue has on all pages; `next` if more may follow: the id of the last one
      */
     async list(by: Admin, { after = '', agentId, count, nowMs }: Listed) {
       const waiting = (await listQueue(table, 'held', nowMs)).filter(
-        (call) => call.id > after && mayChange(by, call.namespace) && (agentId === undefined || mayBeOf(call, agentId)),
+        (call) => mayChange(by, call.namespace) && (agentId === undefined || mayBeOf(call, agentId)),
       );
+      const rest = waiting.filter(({ id }) => id > after);
       const found: CallToApprove[] = [];
-      for (const batch of batchesOf(waiting, readAtOnce)) {
+      for (const batch of batchesOf(rest, Math.min(readAtOnce, count + 1))) {
         const calls = await Promise.all(batch.map(({ id }) => deferred.find(id)));
         for (const call of calls) {
           const read = call?.item.state === 'waiting' ? toApproval(call) : undefined;
           if (read && read.approval.agent_id === (agentId ?? read.approval.agent_id)) found.push(read);
-          if (found.length > count) return { approvals: found.slice(0, count), next: found[count - 1]?.executionId };
+          if (found.length > count)
+            return { approvals: found.slice(0, count), waiting: waiting.length, next: found[count - 1]?.executionId };
         }
       }
-      return { approvals: found };
+      return { approvals: found, waiting: waiting.length };
     },
 
     async find(executionId: string): Promise<CallToApprove | undefined> {

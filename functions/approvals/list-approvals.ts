@@ -11,8 +11,8 @@ export const createAction =
   async (admin, request) => {
     const { page_size: requestedSize, after, agent_id: agentId } = request.query(approvalQuery);
     const count = Math.min(requestedSize, maxApprovalsOfPage);
-    const { approvals: found, next } = await approvals.list(admin, { after, agentId, count, nowMs: Date.now() });
-    return ok({ approvals: found.map(({ approval }) => approval) }, nextLink(request, 'after', next));
+    const { approvals: found, waiting, next } = await approvals.list(admin, { after, agentId, count, nowMs: Date.now() });
+    return ok({ approvals: found.map(({ approval }) => approval), waiting }, nextLink(request, 'after', next));
   };
 
 export const handler = serveAdmin(createAction({ approvals: openApprovals(tableFromEnvironment()) }));

@@ -27,7 +27,7 @@ export const approvals = {
         answer: approvalPage,
         headers: ['Link'],
         needs: { table: { held: ['getAll'], execution: ['get'], call: ['get'] } },
-        example: { answer: { approvals: [] } },
+        example: { answer: { approvals: [], waiting: 0 } },
       },
       'decide-approval': {
         method: 'POST',

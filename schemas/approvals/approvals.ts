@@ -30,7 +30,12 @@ export const approval = approvalContent
 
 export type Approval = z.infer<typeof approval>;
 
-export const approvalPage = z.strictObject({ approvals: z.array(approval) }).meta({ id: 'ApprovalPage' });
+export const approvalPage = z
+  .strictObject({
+    approvals: z.array(approval),
+    waiting: z.int().min(0).describe('how many calls wait on all pages; may briefly include some that have just been decided'),
+  })
+  .meta({ id: 'ApprovalPage' });
 
 export type ApprovalPage = z.infer<typeof approvalPage>;
 

@@ -102,6 +102,9 @@ export const settle = (page: Page): Promise<void> =>
     requestAnimationFrame(look);
   })`);
 
+/** The button of the open dialog that confirms an action. */
+export const confirmation = (page: Page, verb: string) => page.getByRole('dialog').last().getByRole('button', { name: verb, exact: true });
+
 /** Waits for the user pool's form, and fills it in. */
 export async function fillIn(form: Page, userName: string, secret: string): Promise<void> {
   await form.waitForURL(/oauth2|login/);

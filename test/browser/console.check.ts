@@ -4,7 +4,7 @@ import { beforeAll, expect, test } from '@jest/globals';
 import type { Locator, Page, Route } from 'playwright-core';
 import { bodyOf } from '../e2e/api.ts';
 import { makeFolder } from '../support/folder.ts';
-import { expectAccessible, fillIn, given, hostileTexts, startConsole } from './console-page.ts';
+import { confirmation, expectAccessible, fillIn, given, hostileTexts, startConsole } from './console-page.ts';
 
 const { api, service, browser } = await startConsole({
   demo: true,
@@ -186,7 +186,7 @@ given('the console', () => {
       .click();
     await page.getByLabel('Reason').fill(hostileTexts.markup);
     await press('Block the agent');
-    await press('Yes');
+    await confirmation(page, 'Block the agent').click();
     await page.getByRole('button', { name: 'Unblock' }).waitFor();
     await page.getByText(hostileTexts.markup).first().waitFor();
     await expectAccessible(page);
@@ -576,7 +576,7 @@ paths:
     await page.getByRole('link', { name: 'World facts' }).click();
     await openTab('Settings');
     await press('Pause');
-    await press('Yes');
+    await confirmation(page, 'Pause').click();
     await page.getByRole('button', { name: 'Resume', exact: true }).waitFor();
     await expectAccessible(page);
     await go('#/services');

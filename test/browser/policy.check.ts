@@ -3,7 +3,7 @@ import { beforeAll, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { bodyOf } from '../e2e/api.ts';
 import { intentOf } from '../support/records.ts';
-import { expectAccessible, expectToFit, given, openAsAdmin, startConsole } from './console-page.ts';
+import { confirmation, expectAccessible, expectToFit, given, openAsAdmin, startConsole } from './console-page.ts';
 
 const { api, service, browser } = await startConsole({ answer: { refunded: true }, refusals: '400|404' });
 const uid = 'payments.example:refund:v1';
@@ -17,7 +17,7 @@ given('the page of the policy', () => {
   const publish = async () => {
     await button('Publish').click();
     await page.getByText(/^Publish this policy\? \d agents? must sign again before the next call\.$/).waitFor();
-    await button('Yes').click();
+    await confirmation(page, 'Publish').click();
     await page.getByText('Published.').waitFor();
   };
 
@@ -111,7 +111,7 @@ given('the page of the policy', () => {
     await button('Put your edits on trial').click();
     await page.getByText('Checked 0 calls since').waitFor();
     await button('End the trial').click();
-    await button('Yes').click();
+    await confirmation(page, 'End the trial').click();
     await page.getByText('No policy is on trial.').waitFor();
   });
 });

@@ -7,7 +7,7 @@ import type { RecordedExecution } from '../../schemas/executions.ts';
 import { bodyOf } from '../e2e/api.ts';
 import { sequenceReceipts } from '../support/receipts/sequence.ts';
 import { intentOf } from '../support/records.ts';
-import { expectAccessible, expectToFit, given, openAsAdmin, settle, startConsole } from './console-page.ts';
+import { confirmation, expectAccessible, expectToFit, given, openAsAdmin, settle, startConsole } from './console-page.ts';
 
 /** Folder for a screenshot of the end of each task. */
 const pictures = process.env.CONSOLE_PICTURES ?? join(tmpdir(), 'console-tasks');
@@ -150,14 +150,16 @@ given('tasks in the console', () => {
       },
     ],
     [
-      'approve a call',
-      4,
+      'hear of a waiting call and decide it',
+      3,
       async () => {
-        await click(link('Approvals'));
-        await click(link('Refund a payment'));
-        await click(button('Approve'));
-        await click(button('Yes'));
+        expect(await page.title()).toBe('(1) Catalogue – Intent Gate');
+        await click(link('Approvals 1'));
+        await click(button('Approve Refund a payment for busy-agent'));
+        await page.getByRole('dialog').getByText('"amount": 900').waitFor();
+        await click(confirmation(page, 'Approve'));
         await page.getByText('admin approved this call').waitFor();
+        await link('Approvals').waitFor();
         // before a later task blocks its agent
         const from = new Date(Date.now() - 3_600_000).toISOString();
         const readDeferred = async () => bodyOf(await api.asAdmin('GET', `/api/executions?from=${from}`)).executions.find(isDeferred);
@@ -173,7 +175,7 @@ given('tasks in the console', () => {
         await click(link('Agents'));
         await click(link('busy-agent'));
         await click(button('Block the agent'));
-        await click(button('Yes'));
+        await click(confirmation(page, 'Block the agent'));
         await button('Unblock').waitFor();
       },
     ],
@@ -213,7 +215,7 @@ given('tasks in the console', () => {
         await click(page.getByRole('row').filter({ hasText: 'update service' }).getByRole('link'));
         await page.getByText('Pays people back, but slowly.').waitFor();
         await click(button('Undo this change'));
-        await click(button('Yes'));
+        await click(confirmation(page, 'Undo this change'));
         await page.getByText(/^Change \d+ has been undone/).waitFor();
       },
     ],

@@ -1,56 +1,80 @@
-import { useState } from 'preact/hooks';
+import type { ComponentChildren } from 'preact';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Button } from '../components/controls.tsx';
+import { Dialog } from '../components/dialog.tsx';
 import { Failure } from '../components/states.tsx';
-import { Shown } from '../components/text.tsx';
 import { Command } from './record-form.tsx';
 
-interface ActProps {
+interface Action {
   title: string;
-  /** asks for confirmation */
-  isDangerous?: boolean;
-  /** what it asks; default: the title */
+  /** title of the dialog that asks for confirmation; default: the title */
   question?: string;
-  /** the equivalent command after `npx intent-gate` */
-  command: string;
   /** performs the action; resolves to false if it was not performed after all */
   act(): Promise<unknown>;
   onDone?(): void;
 }
 
-/** A button for a change. It reports the result and shows the equivalent command. */
-export function Act({ title, isDangerous = false, question = `${title}?`, command, act, onDone }: ActProps) {
-  const [state, setState] = useState<'idle' | 'asked' | 'running'>('idle');
+function useAct({ act, onDone }: Action) {
+  const [isRunning, setRunning] = useState(false);
   const [failure, setFailure] = useState<unknown>();
   const run = async () => {
-    setState('running');
+    setRunning(true);
     setFailure(undefined);
     try {
       if ((await act()) !== false) onDone?.();
     } catch (error) {
       setFailure(error);
+      return false;
+    } finally {
+      setRunning(false);
     }
-    setState('idle');
+    return true;
   };
+  return { isRunning, failure, run };
+}
+
+/** Asks for confirmation, and stays open while the action is running, or if it fails. */
+export function Confirm({ children, onClose, ...action }: Action & { children?: ComponentChildren; onClose(): void }) {
+  const { title, question = `${title}?` } = action;
+  const { isRunning, failure, run } = useAct(action);
+  return (
+    <Dialog title={question} onClose={onClose}>
+      {children}
+      <Failure error={failure} />
+      <p class="buttons">
+        <Button title={title} kind="danger" isBusy={isRunning} onClick={async () => !isRunning && (await run()) && onClose()} />
+        <Button title="Cancel" onClick={onClose} />
+      </p>
+    </Dialog>
+  );
+}
+
+interface ActProps extends Action {
+  /** asks for confirmation */
+  isDangerous?: boolean;
+  /** the equivalent command after `npx intent-gate` */
+  command: string;
+}
+
+/** A button for a change. It reports a failure and shows the equivalent command. */
+export function Act({ isDangerous = false, command, ...action }: ActProps) {
+  const { title } = action;
+  const { isRunning, failure, run } = useAct(action);
+  const [isAsked, setAsked] = useState(false);
+  const button = useRef<HTMLParagraphElement>(null);
+  // if the change removes the button, the heading gets its focus
+  useLayoutEffect(() => () => void (button.current?.contains(document.activeElement) && document.querySelector('h1')?.focus()), []);
   return (
     <>
-      <p class="buttons">
-        {state === 'asked' ? (
-          <>
-            <span>
-              <Shown text={question} />
-            </span>
-            <Button title="Yes" kind="danger" onClick={() => void run()} />
-            <Button title="No" onClick={() => setState('idle')} />
-          </>
-        ) : (
-          <Button
-            title={title}
-            kind={isDangerous ? 'danger' : 'main'}
-            isBusy={state === 'running'}
-            onClick={() => (isDangerous ? setState('asked') : void run())}
-          />
-        )}
+      <p class="buttons" ref={button}>
+        <Button
+          title={title}
+          kind={isDangerous ? 'danger' : 'main'}
+          isBusy={isRunning}
+          onClick={() => (isDangerous ? setAsked(true) : void run())}
+        />
       </p>
+      {isAsked && <Confirm {...action} onClose={() => setAsked(false)} />}
       <Failure error={failure} />
       <Command text={command} />
     </>

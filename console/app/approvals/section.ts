@@ -1,1 +1,33 @@
-export const approvals = { path: 'approvals', title: 'Approvals' };
+import { useEffect, useState } from 'preact/hooks';
+import { Refusal } from '../../../client/errors.ts';
+import type { ApprovalPage } from '../../../schemas/approvals/approvals.ts';
+import { ask, useWhileVisible } from '../gate.ts';
+import type { SectionLink } from '../section.ts';
+import { session } from '../session.ts';
+import { openStore, useStore } from '../store.ts';
+
+/** Interval of counting the waiting calls, in milliseconds. */
+const refreshMs = 30_000;
+
+/** How many calls wait for the signed-in admin. */
+export const waiting = openStore(0);
+
+function useWaiting(): number {
+  const { userName, tokens } = useStore(session) ?? {};
+  // whoever is refused is no admin
+  const [refused, setRefused] = useState<string>();
+  const isAsking = tokens !== undefined && userName !== refused;
+  const look = () => {
+    if (!isAsking) return;
+    ask<ApprovalPage>('GET', '/api/approvals', { query: { page_size: '1' }, isAdmin: true }).then(
+      ({ value }) => waiting.set(value.waiting),
+      (error) => error instanceof Refusal && error.status === 403 && setRefused(userName),
+    );
+  };
+  useEffect(look, [isAsking, userName]);
+  useWhileVisible(look, refreshMs);
+  const count = useStore(waiting);
+  return isAsking ? count : 0;
+}
+
+export const approvals: SectionLink = { path: 'approvals', title: 'Approvals', useWaiting };

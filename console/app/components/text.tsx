@@ -3,6 +3,7 @@ import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { errorTable } from '../../../schemas/errors.ts';
 import { escapeHiddenInJson } from '../../../schemas/text.ts';
 import { linkTo } from '../route.ts';
+import { openStore, useStore } from '../store.ts';
 import { Button } from './controls.tsx';
 
 /**
@@ -76,13 +77,21 @@ export const Prose = ({ text }: { text: string }) =>
     </p>
   ));
 
+/** How many things wait for the person, which the document's title says. */
+export const attention = openStore(0);
+
+export const upTo99 = (count: number): string => (count > 99 ? '99+' : String(count));
+
 let isShown = false;
 
 /** The heading of a view. It gets the focus so that screen readers announce the view. */
 export function Heading({ title, children = <Shown text={title} /> }: { title: string; children?: ComponentChildren }) {
   const heading = useRef<HTMLHeadingElement>(null);
+  const waiting = useStore(attention);
   useEffect(() => {
-    document.title = `${escapeHiddenInJson(title)} – Intent Gate`;
+    document.title = `${waiting > 0 ? `(${upTo99(waiting)}) ` : ''}${escapeHiddenInJson(title)} – Intent Gate`;
+  }, [title, waiting]);
+  useEffect(() => {
     // not on the first view, which screen readers announce with the page
     if (isShown) heading.current?.focus();
     isShown = true;

@@ -3,7 +3,7 @@ import { beforeAll, expect, test } from '@jest/globals';
 import { CompactSign, calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose';
 import type { Page } from 'playwright-core';
 import { bodyOf } from '../../e2e/api.ts';
-import { expectAccessible, expectToFit, given, openAsAdmin, startConsole } from '../console-page.ts';
+import { confirmation, expectAccessible, expectToFit, given, openAsAdmin, startConsole } from '../console-page.ts';
 
 const { api, browser } = await startConsole({ context: { agents: 'approved' }, refusals: '404|409' });
 const waits = 'approval_pending';
@@ -42,7 +42,7 @@ given('agents in the console of a gate that requires approval', () => {
   async function block(reason: string): Promise<void> {
     await page.getByLabel('Reason').fill(reason);
     await page.getByRole('button', { name: 'Block the agent' }).click();
-    await page.getByRole('button', { name: 'Yes' }).click();
+    await confirmation(page, 'Block the agent').click();
     await page.getByRole('button', { name: 'Unblock' }).waitFor();
   }
 
@@ -129,7 +129,7 @@ given('agents in the console of a gate that requires approval', () => {
     await expectAccessible(page);
     await page.unrouteAll();
     await page.getByRole('button', { name: 'Clear the queue' }).click();
-    await page.getByRole('button', { name: 'Yes' }).click();
+    await confirmation(page, 'Clear the queue').click();
     await page.getByText('No pending agents').waitFor();
     expect(await page.getByText('have displaced').count()).toBe(0);
     await go('#/history?kind=agent');

@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { bodyOf } from '../../e2e/api.ts';
 import { intentOf } from '../../support/records.ts';
-import { expectAccessible, expectToFit, given, openAsAdmin, startConsole } from '../console-page.ts';
+import { confirmation, expectAccessible, expectToFit, given, openAsAdmin, startConsole } from '../console-page.ts';
 
 const { api, service, browser } = await startConsole({
   policyFile: 'samples/policies/large-refunds-need-a-person.json',
@@ -39,39 +39,60 @@ given('a call that waits for approval', () => {
   }
   const stateOf = async (id: string) => (await api.call('GET', `/api/executions/${id}`, { token: pat })).body;
   const open = (place: string) => page.goto(`${api.stack.base_url}/console#/${place}`);
+  const focused = () => page.evaluate<string>('document.activeElement.textContent');
+  /** Presses a button with the keyboard, of the dialog that is open last if there is one. */
   const press = async (name: string) => {
-    await page.getByRole('button', { name }).focus();
+    await page.locator('dialog, main').last().getByRole('button', { name, exact: true }).focus();
     await page.keyboard.press('Enter');
   };
 
-  test('a call that waits for approval is shown to admins with all arguments, and approved with the keyboard alone', async () => {
+  test('a call that waits for approval is counted in sidebar and title, shown to admins with all arguments, and approved with the keyboard alone', async () => {
     await page.getByText('No calls are waiting for your approval.').waitFor();
     const id = await refund(501, '<b>bold</b>\u202e');
     await open('');
     await open('approvals');
     await page.getByText('amount is 501, note is "<b>bold</b>\\u202e"').waitFor();
+    await page.getByRole('link', { name: 'Approvals 1', exact: true }).waitFor();
+    expect(await page.title()).toBe('(1) Approvals – Intent Gate');
+    await page.getByRole('row', { name: /in 59 min/ }).waitFor();
     await expectAccessible(page);
     await expectToFit(page);
-    await page.getByRole('link', { name: intentOf(uid).intent_name }).focus();
+    const link = page.getByRole('link', { name: intentOf(uid).intent_name });
+    await link.focus();
     await page.keyboard.press('Enter');
     await page.getByText('once a person has approved the call').waitFor();
-    expect(await page.textContent('main')).toMatch(/ann asks to execute .*amount.*501.*note/s);
+    expect(await page.textContent('dialog')).toMatch(/ann asks to execute .*amount.*501.*note/s);
     await expectAccessible(page);
     await expectToFit(page);
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect([await focused(), new URL(page.url()).hash]).toEqual([intentOf(uid).intent_name, '#/approvals']);
+    await page.keyboard.press('Enter');
+    await page.getByText('once a person has approved the call').waitFor();
     await press('Approve');
-    await press('Yes');
+    await page.getByText('Approve this call of ann?').waitFor();
+    expect(await focused()).toBe('Approve');
+    await expectAccessible(page);
+    await page.keyboard.press('Enter');
     await page.getByText('admin approved this call').waitFor();
+    await page.getByRole('dialog').first().waitFor({ state: 'detached' });
+    expect(await focused()).toMatch(/^admin approved this call of ann: .*\. It will be made once\./);
+    await page.getByText('No calls are waiting for your approval.').waitFor();
+    expect(await page.title()).toBe('Approvals – Intent Gate');
     while ((await stateOf(id)).status === 'working');
     expect(await stateOf(id)).toMatchObject({ status: 'done', outcome: { body: { refunded: true } } });
   });
 
-  test('a call that waits for approval is denied with a reason, which the agent sees', async () => {
+  test('a call that waits for approval is denied in the list with a reason, which the agent sees', async () => {
     const id = await refund(502, 'x');
-    await open(`approvals/${id}`);
-    await page.getByLabel('Reason').fill('Too much');
+    await open('');
+    await open('approvals');
+    await press(`Deny ${intentOf(uid).intent_name} for ann`);
+    expect(await page.evaluate('document.activeElement.labels[0].textContent')).toMatch(/^Reason/);
+    await page.keyboard.type('Too much');
     await press('Deny');
-    await press('Yes');
     await page.getByText('admin denied this call').waitFor();
+    expect(await focused()).toMatch(/^admin denied this call of ann: .* It will not be made\./);
     expect(await stateOf(id)).toMatchObject({ status: 'denied', reason: 'Too much' });
   });
 
@@ -79,13 +100,33 @@ given('a call that waits for approval', () => {
     const id = await refund(503, 'y');
     await open(`approvals/${id}`);
     await press('Approve');
+    await page.getByText('Approve this call of ann?').waitFor();
     await decide('deny');
-    await press('Yes');
-    await page.getByText('admin denied this call: it will not be made').waitFor();
-    await open('approvals');
+    await page.keyboard.press('Enter');
+    await page.getByText(/^You were not the first to decide\. admin denied this call of ann: .* It will not be made\./).waitFor();
     await page.getByText('No calls are waiting for your approval.').waitFor();
     await open(`approvals/${id}`);
     await page.getByText('No call with this id is waiting for your approval').waitFor();
+    await expectAccessible(page);
+    await press('Close');
+  });
+
+  test('a page that has slept past the expiry of a call says so as soon as it is visible, and is not refreshed while it is hidden', async () => {
+    await refund(508, 'late');
+    const sleeper = await openAsAdmin(browser, api, 'approvals');
+    await sleeper.getByRole('row', { name: /in 59 min/ }).waitFor();
+    await sleeper.clock.install();
+    await sleeper.evaluate('Object.defineProperty(document, "hidden", { value: true, configurable: true })');
+    const before = browser.requests.length;
+    await sleeper.clock.fastForward(3_600_000);
+    expect(browser.requests.length).toBe(before);
+    await sleeper.route('**/api/approvals*', (route) => route.abort());
+    await sleeper.evaluate('delete document.hidden; document.dispatchEvent(new Event("visibilitychange"))');
+    await sleeper.getByRole('row', { name: /expired/ }).waitFor();
+    await sleeper.getByRole('alert').waitFor();
+    await sleeper.close();
+    browser.complaints.length = 0;
+    await decide('deny');
   });
 
   test('a waiting call is shown in full: every item of a long list, every column, and every character of a long text', async () => {
@@ -109,10 +150,12 @@ given('a call that waits for approval', () => {
 
   test('a call that waits for approval is denied together with every other call of its agent', async () => {
     const ids = [await refund(505, 'a'), await refund(506, 'b'), await refund(507, 'c')];
-    await open(`approvals/${ids[0]}`);
+    await open('');
+    await open('approvals');
+    await page.getByRole('link', { name: 'ann', exact: true }).first().click();
     await page.getByLabel('Reason').fill('Enough');
     await press('Deny all 3 calls of this agent');
-    await press('Yes');
+    await confirmation(page, 'Deny all 3 calls of this agent').click();
     await page.getByText('No calls are waiting for your approval.').waitFor();
     for (const id of ids) expect(await stateOf(id)).toMatchObject({ status: 'denied', reason: 'Enough' });
   });

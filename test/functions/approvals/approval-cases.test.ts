@@ -475,7 +475,7 @@ test('an approval in the last second is still carried out', async () => {
   expect(await read({ now: () => Date.now() + 10_000 })).toMatchObject(done);
 });
 
-test('approvals are listed by agent', async () => {
+test('approvals are listed by agent, and counted on all pages', async () => {
   const other = await newAgent();
   const another = idOf(await ask(undefined, { token: await obtainPat(gate, other, approvalTemplate()) }));
   const listed = async (query: Record<string, string>) => {
@@ -485,6 +485,9 @@ test('approvals are listed by agent', async () => {
   expect(await listed({ agent_id: agent.agentId })).toEqual([id]);
   expect(await listed({ agent_id: other.agentId })).toEqual([another]);
   expect(await listed({ agent_id: 'nobody' })).toEqual([]);
+  await ask(undefined, { headers: { 'Idempotency-Key': `second-${number}` } });
+  const { body } = await parts.list(admin, { agent_id: agent.agentId, page_size: '1', after: id.slice(0, -1) });
+  expect([body.approvals.map((approval: { id: string }) => approval.id), body.waiting]).toEqual([[id], 2]);
 });
 
 const find = async () => {

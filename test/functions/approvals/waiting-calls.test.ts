@@ -191,7 +191,7 @@ test('a decision needs a digest and a waiting call', async () => {
 
 test('only admins of its namespace see a call', async () => {
   await ask();
-  expect((await parts.list({ ...admin, namespaces: ['other.example'] })).body).toEqual({ approvals: [] });
+  expect((await parts.list({ ...admin, namespaces: ['other.example'] })).body).toEqual({ approvals: [], waiting: 0 });
   expect((await parts.list({ ...admin, namespaces: ['pay.example'] })).body.approvals).not.toEqual([]);
 });
 
