@@ -196,6 +196,7 @@ const checks: Record<string, ((table: Table) => void) | string> = {
       ),
     ),
   'situation | what happens': 'test/functions/core/execution/call-queue.test.ts',
+  'to | how': 'test/functions/approvals/send-notices.test.ts',
   'bound | at most': 'test/functions/core/relay/http-client.test.ts',
   'corpus | nDCG@10 | with plain FTS5': 'tools/bench/search.ts',
   'grant | whose token a call carries': (table) => {

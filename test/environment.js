@@ -32,6 +32,8 @@ Object.assign(process.env, {
   LOG_KEY_ID: 'test',
   LOG_BUCKET: 'test',
   CREDENTIAL_PREFIX: 'intent-gate/test/',
+  NOTIFY_URL: 'https://hooks.example',
+  NOTIFY_SECRET: 'test',
 });
 
 // Processes that tests start find the code that others have compiled.

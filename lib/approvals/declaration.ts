@@ -1,17 +1,28 @@
+import * as z from 'zod';
+import '../../functions/approvals/records.ts';
+import { isLoopbackHost, targetOf } from '../../functions/core/relay/egress.ts';
 import { approvalPage, approvalQuery, decided, decisionInput } from '../../schemas/approvals/approvals.ts';
 import type { Declaration } from '../declaration.ts';
 import { executionId } from '../endpoints/fixtures.ts';
 import { changes } from '../endpoints/needs.ts';
-import { wholeNumber } from '../settings/kinds.ts';
+import { object, wholeNumber } from '../settings/kinds.ts';
 
 declare module '../endpoints/needs.ts' {
   interface Needs {
     /** sends events about calls that wait for approval */
     announces?: true;
+    /** tells the webhook about them, which has a secret of its own */
+    notifies?: true;
   }
 }
 
 const read = ['get', 'put'] as const;
+
+/** Whether an address may be told of waiting calls: https, or this machine. */
+function isWebhook(text: string): boolean {
+  const url = URL.parse(text);
+  return url !== null && url.username === '' && (url.protocol === 'https:' || isLoopbackHost(targetOf(url).hostname));
+}
 
 export const approvals = {
   endpoints: {
@@ -61,6 +72,26 @@ export const approvals = {
       },
     },
   },
+  background: [
+    {
+      name: 'send-notices',
+      summary: 'Tell the webhook of calls that wait for approval',
+      everyMinutes: 1,
+      isQuiet: true,
+      isUsed: ({ notify }) => notify !== undefined,
+      needs: {
+        table: { held: ['getAll'], execution: ['get'], call: ['get'], notices: ['get', 'put'] },
+        notifies: true,
+      },
+      logMetrics: { Unsent: { metric: 'UnsentNotices', pattern: '$.message = "notice not sent"' } },
+      alarms: {
+        NoticeErrors: { metric: 'failedRuns', above: 2, description: 'The webhook is not told of calls that wait for approval.' },
+        UnsentNotices: { metric: { sum: 'UnsentNotices' }, above: 2, description: 'The webhook does not accept notices of waiting calls.' },
+      },
+      timeoutSeconds: 55,
+      memoryMb: 512,
+    },
+  ],
   additions: {
     'execute-intent': { needs: { table: { held: read }, announces: true } },
     'get-execution': { needs: { table: { held: read } } },
@@ -70,6 +101,14 @@ export const approvals = {
     approvalSeconds: wholeNumber(60, 12 * 3_600)
       .default(3_600)
       .describe('how long a call may wait for an approval that the policy requires, in seconds'),
+    notify: object(
+      z.strictObject({
+        url: z.string().refine(isWebhook, 'must be an https address without user information'),
+        secret: z.string().regex(/^[\w/+=.@-]{1,500}$/, 'must be the name of a secret in Secrets Manager'),
+      }),
+    )
+      .optional()
+      .describe('`{"url","secret"}`: a [webhook](approvals.md#notices) that is told of waiting calls, and the name of its secret'),
   },
-  records: { held: 'calls that wait for approval' },
+  records: { held: 'calls that wait for approval', notices: 'which of them the webhook was told of' },
 } as const satisfies Declaration;

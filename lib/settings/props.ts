@@ -32,6 +32,8 @@ export interface GateSettings {
   adminSignIn?: boolean;
   /** How long a call may wait for an approval that the policy requires, in seconds. From 60 to 43200. Default: `3600`. */
   approvalSeconds?: number;
+  /** `{"url","secret"}`: a webhook that is told of waiting calls, and the name of its secret. */
+  notify?: { url: string; secret: string };
   /** Search results and intents say how calls of the last day have fared. Default: `false`. */
   showHealth?: boolean;
   /** `approved`: an admin must approve an agent before its first PAT. Default: `open`. */

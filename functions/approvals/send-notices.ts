@@ -1,0 +1,86 @@
+import { createHmac } from 'node:crypto';
+import { openSecretsManager } from '../core/credentials/vault.ts';
+import { listQueue } from '../core/execution/call-queue.ts';
+import { serveSchedule } from '../core/http/serve.ts';
+import { log } from '../core/runtime/log.ts';
+import { type Item, type Table, tableFromEnvironment } from '../core/table/table.ts';
+import { noticeOf } from './announce.ts';
+import { type CallToApprove, openApprovals } from './approvals.ts';
+import { readApprovalEnvironment } from './environment.ts';
+import { noticesKey } from './records.ts';
+
+export interface Deps {
+  table: Table;
+  /** of the webhook */
+  url: string;
+  /** Reads the webhook's secret: `whsec_` and 24 to 64 bytes in base64. */
+  readSecret: () => Promise<string | undefined>;
+  /** for one request, in milliseconds */
+  timeoutMs?: number;
+}
+
+const userAgent = 'intent-gate';
+
+interface Told extends Item {
+  ids: string[];
+}
+
+/** The bytes of a secret of Standard Webhooks. */
+function keyOf(secret: string | undefined): Buffer {
+  const key = Buffer.from(secret?.replace(/^whsec_/, '') ?? '', 'base64');
+  if (key.length < 24 || key.length > 64) throw new Error('the secret of the webhook must be whsec_ and 24 to 64 bytes in base64');
+  return key;
+}
+
+/**
+ * Tells a webhook of calls that wait for approval, in the form of Standard Webhooks 1.0, without arguments: each at least once, under one
+ * `webhook-id`, oldest first. A call that nobody could be told of is tried again by each run until it has been decided or has expired.
+ */
+export const createAction =
+  ({ table, url, readSecret, timeoutMs = 5_000 }: Deps) =>
+  async (_: unknown, remainingMs: () => number): Promise<void> => {
+    const waiting = await listQueue(table, 'held', Date.now());
+    const told = new Set((await table.get<Told>(noticesKey()))?.ids);
+    const untold = waiting.filter(({ id }) => !told.has(id));
+    if (untold.length === 0) return;
+    const key = keyOf(await readSecret());
+    const approvals = openApprovals(table);
+
+    /** @returns the status of the answer; undefined if there is none */
+    async function tell({ approval: { digest, ...shown }, content }: CallToApprove): Promise<number | undefined> {
+      const data = noticeOf(shown, digest, content.baseUrl);
+      const body = JSON.stringify({ type: 'approval.waiting', timestamp: shown.since, data });
+      const [id, timestamp] = [`msg_${shown.id}`, String(Math.floor(Date.now() / 1_000))];
+      const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
+      const signed = { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${signature}` };
+      const headers = { 'content-type': 'application/json', 'user-agent': userAgent, ...signed };
+      const request = { method: 'POST', headers, body, redirect: 'manual', signal: AbortSignal.timeout(timeoutMs) } as const;
+      const answer = await fetch(url, request).catch(() => undefined);
+      await answer?.body?.cancel();
+      return answer?.status;
+    }
+
+    for (const { id } of untold) {
+      if (remainingMs() < 2 * timeoutMs) break;
+      const call = await approvals.find(id);
+      const status = call?.item.state === 'waiting' ? await tell(call) : 204;
+      if (status === undefined || status >= 300) {
+        // the address may contain a secret, so only its origin is logged
+        log.error('notice not sent', { to: new URL(url).origin, status });
+        break;
+      }
+      told.add(id);
+    }
+    const ids = waiting.map(({ id }) => id).filter((id) => told.has(id));
+    await table.put({ ...noticesKey(), ids, expires_at: Math.ceil(Math.max(...waiting.map(({ until }) => until)) / 1_000) });
+  };
+
+const { notify, notifySecret } = readApprovalEnvironment(['notify', 'notifySecret']);
+
+export const handler = serveSchedule(
+  createAction({
+    table: tableFromEnvironment(),
+    url: notify,
+    readSecret: () => openSecretsManager('').read(notifySecret),
+  }),
+);
