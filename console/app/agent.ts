@@ -1,12 +1,14 @@
 import { connect, type IntentGate, type Upstream, upstreamOf } from '../../client/connect.ts';
+import { readFailure } from '../../client/http.ts';
 import { openIndexedDbKeyStore } from '../../client/indexed-db-key-store.ts';
 import { type ReceiptFile, receiptOf } from '../../client/receipts.ts';
-import type { PendingExecution } from '../../client/types.ts';
+import type { ExecutionState, PendingExecution } from '../../client/types.ts';
 import { parseExact } from '../../schemas/number.ts';
 import { readCallsLeft } from './calls-left.ts';
 import { askConsent } from './consent.tsx';
 import { deployment } from './deployment.ts';
 import { gateUrl, pagePat } from './gate.ts';
+import type { NewCall } from './made-calls.ts';
 import { keep, readKept } from './store.ts';
 
 /** The page's agent id, which stays the same across visits, because it belongs to the page's key. */
@@ -66,18 +68,32 @@ export async function obtainPat(): Promise<string> {
   return pat;
 }
 
+export interface Ran {
+  answer: Record<string, unknown>;
+  facts: ExecutionFacts;
+  upstream: Upstream | undefined;
+  receipt: ReceiptFile | undefined;
+}
+
 /**
  * Runs an intent with the key of this page, once the policy has been accepted.
  * @param onPending - receives the state of a deferred call, for example one that awaits approval
  * @throws IntentGateError
  */
 export async function runIntent(
-  intentUid: string,
-  parameters: object,
+  { intentUid, parameters, key, pending }: NewCall,
   onPending: (state: PendingExecution) => void,
-): Promise<{ answer: Record<string, unknown>; facts: ExecutionFacts; upstream: Upstream | undefined; receipt: ReceiptFile | undefined }> {
+): Promise<Ran> {
   const agent = await openAgent();
   await obtainPat();
-  const answer = await agent.execute(intentUid, parameters, { wait: onPending });
+  if (pending) refuseAsBefore(await agent.readExecution(pending.execution));
+  const answer = await agent.execute(intentUid, parameters, { idempotencyKey: key, wait: onPending });
   return { answer, facts, upstream: upstreamOf(answer), receipt: receiptOf(answer) };
+}
+
+/** @throws Refusal if the call has been refused. To repeat it could make another call, because its idempotency key may be free again */
+function refuseAsBefore(state: ExecutionState): void {
+  if (state.status !== 'done' || state.outcome.status < 400) return;
+  const seen = { request: state.execution, headers: new Headers(), bytes: new Uint8Array(), text: '', durationMs: 0 };
+  throw readFailure({ ...seen, ...state.outcome });
 }

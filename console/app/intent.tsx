@@ -51,7 +51,7 @@ interface LoadedProps {
 
 function Loaded({ intent, terms, given, isAdmin }: LoadedProps) {
   const inputs: readonly Parameter[] = intent.input_parameters;
-  const [typed, setTyped] = useDraft<Typed>(`typed ${intent.intent_uid}`, startWith(inputs, given));
+  const [typed, setTyped] = useDraft<Typed>(`typed ${intent.intent_uid} ${given ?? ''}`, startWith(inputs, given));
   return (
     <article>
       <nav class="quiet" aria-label="Breadcrumb">

@@ -1,11 +1,26 @@
+import { PolicyDeclined, Refusal } from '../../client/errors.ts';
 import type { ReceiptFile } from '../../client/receipts.ts';
+import type { PendingExecution } from '../../client/types.ts';
+import { type Ran, runIntent } from './agent.ts';
+import { saidIn } from './components/states.tsx';
+import { showToast } from './components/toast.tsx';
+import { describeFailure } from './gate.ts';
 import { keep, openStore, readKept } from './store.ts';
 
-/** A call that was made in this tab. */
-export interface Call {
+/** A call that is being made in this tab. */
+export interface NewCall {
+  /** when it was made, in milliseconds since the epoch, which identifies it */
   at: number;
   intentUid: string;
   parameters: Record<string, unknown>;
+  /** idempotency key, with which it can be followed after a reload */
+  key: string;
+  /** the last state of a deferred call, while its outcome is awaited */
+  pending?: PendingExecution | undefined;
+}
+
+/** A call that was made in this tab. */
+export interface Call extends NewCall {
   durationMs: number;
   /** absent if the call was refused, or the answer is too large to keep */
   answer?: unknown;
@@ -20,16 +35,49 @@ const maxAnswerLength = 20_000;
 
 export const calls = openStore<Call[]>(readKept('calls', []));
 
-export function rememberCall(call: Call): void {
+function rememberCall(call: Call): void {
   const { answer, receipt, ...rest } = call;
   const isKept = answer !== undefined && JSON.stringify(answer).length <= maxAnswerLength;
   // keep the receipt, most of which can be verified without the answer
   const kept = isKept ? call : { ...rest, receipt: receipt && { ...receipt, answer: undefined } };
-  calls.set([kept, ...calls.get()].slice(0, maxKept));
+  const others = calls.get().filter(({ at }) => at !== call.at);
+  calls.set([kept, ...others].toSorted((a, b) => b.at - a.at).slice(0, maxKept));
   keep('calls', calls.get());
 }
 
 export function forgetCalls(): void {
   calls.set([]);
   keep('calls', undefined);
+}
+
+const following = new Map<number, Promise<Ran>>();
+
+/**
+ * Makes a call, or follows one that is being made, and keeps its state and outcome in the list of calls.
+ * @throws IntentGateError
+ */
+export function followCall(call: NewCall): Promise<Ran> {
+  const running = following.get(call.at) ?? makeCall(call).finally(() => following.delete(call.at));
+  following.set(call.at, running);
+  return running;
+}
+
+async function makeCall({ at, intentUid, parameters, key, pending }: NewCall): Promise<Ran> {
+  let hasWaited = pending !== undefined;
+  const remember = (more: Partial<Call>) => rememberCall({ at, intentUid, parameters, key, durationMs: Date.now() - at, ...more });
+  try {
+    const ran = await runIntent({ at, intentUid, parameters, key, pending }, (state) => {
+      hasWaited = true;
+      remember({ pending: state });
+    });
+    remember({ answer: ran.answer, executionId: ran.facts.executionId, receipt: ran.receipt });
+    if (hasWaited) showToast(`${intentUid} has been answered: see Your calls.`);
+    return ran;
+  } catch (error) {
+    const said = error instanceof Refusal ? saidIn(error.details) : undefined;
+    // a waiting call can be followed again if anything else keeps the page from reading its outcome
+    if (error instanceof Refusal || !(hasWaited || error instanceof PolicyDeclined))
+      remember({ refusal: describeFailure(error) + (said === undefined ? '' : ` The service says: ${said}`) });
+    throw error;
+  }
 }

@@ -1,25 +1,22 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Upstream } from '../../client/connect.ts';
 import { PolicyDeclined, Refusal } from '../../client/errors.ts';
-import type { ReceiptFile } from '../../client/receipts.ts';
-import type { PendingExecution } from '../../client/types.ts';
 import type { Issue } from '../../schemas/errors.ts';
 import type { FullIntent } from '../../schemas/intent.ts';
 import type { Parameter } from '../../schemas/parameter.ts';
 import { loadPatternEngine } from '../in-browser/module.ts';
-import { type ExecutionFacts, runIntent } from './agent.ts';
+import type { Ran } from './agent.ts';
 import { Answer } from './answer.tsx';
-import { MoreOnCall } from './calls.tsx';
+import { MoreOnCall, nameDelay, Pending } from './calls.tsx';
 import { Button, SubmitForm } from './components/controls.tsx';
 import { FoldedFields } from './components/fields.tsx';
-import { Failure, Skeleton, saidIn } from './components/states.tsx';
+import { Failure, Skeleton } from './components/states.tsx';
 import { Table } from './components/table.tsx';
-import { Part, Time } from './components/text.tsx';
+import { Part } from './components/text.tsx';
 import { fieldsOf, readParameters, type Typed, typeValues } from './field-values.ts';
-import { describeFailure } from './gate.ts';
-import { rememberCall } from './made-calls.ts';
+import { calls, followCall, type NewCall } from './made-calls.ts';
 import { exampleValues } from './nested.ts';
+import { useStore } from './store.ts';
 
 interface RunProps {
   intent: FullIntent;
@@ -32,15 +29,8 @@ interface RunProps {
 
 type Outcome =
   | { state: 'idle' | 'declined' }
-  | { state: 'running'; pending?: PendingExecution }
-  | {
-      state: 'answered';
-      answer: Record<string, unknown>;
-      facts: ExecutionFacts;
-      upstream: Upstream | undefined;
-      receipt: ReceiptFile | undefined;
-      durationMs: number;
-    }
+  | { state: 'running'; at: number }
+  | ({ state: 'answered'; durationMs: number } & Ran)
   | { state: 'failed'; error: unknown };
 
 /** A form for the intent's parameters, and the result of running it. */
@@ -49,6 +39,12 @@ export function Run({ intent, typed, onTyped, isRunnable, children }: RunProps) 
   const [issues, setIssues] = useState<Issue[]>([]);
   const [outcome, setOutcome] = useState<Outcome>({ state: 'idle' });
   const result = useRef<HTMLElement>(null);
+  const made = useStore(calls);
+  const shown = useRef(0);
+  useEffect(() => {
+    const waiting = calls.get().find((call) => call.pending && call.intentUid === intent.intent_uid);
+    if (waiting) void follow(waiting);
+  }, []);
   useEffect(() => {
     if (outcome.state === 'answered' || outcome.state === 'failed') result.current?.scrollIntoView({ block: 'nearest' });
   }, [outcome]);
@@ -61,32 +57,29 @@ export function Run({ intent, typed, onTyped, isRunnable, children }: RunProps) 
       setOutcome({ state: 'idle' });
       return;
     }
-    setOutcome({ state: 'running' });
-    const startedMs = performance.now();
-    const call = { at: Date.now(), intentUid: intent.intent_uid, parameters: read.values };
-    const passed = () => Math.round(performance.now() - startedMs);
+    await follow({ at: Date.now(), intentUid: intent.intent_uid, parameters: read.values, key: crypto.randomUUID() });
+  }
+
+  async function follow(call: NewCall): Promise<void> {
+    const { at } = call;
+    shown.current = at;
+    setOutcome({ state: 'running', at });
+    // another call may have been made while this one waited
+    const show = (next: Outcome, places: Issue[] = []) => {
+      if (shown.current !== at) return;
+      setIssues(places);
+      setOutcome(next);
+    };
     try {
-      const onPending = (pending: PendingExecution) => setOutcome({ state: 'running', pending });
-      const { answer, facts, upstream, receipt } = await runIntent(intent.intent_uid, read.values, onPending);
-      rememberCall({ ...call, durationMs: passed(), answer, executionId: facts.executionId, receipt });
-      setOutcome({ state: 'answered', answer, facts, upstream, receipt, durationMs: passed() });
+      show({ state: 'answered', ...(await followCall(call)), durationMs: Date.now() - at });
     } catch (error) {
-      if (error instanceof PolicyDeclined) {
-        setOutcome({ state: 'declined' });
-        return;
-      }
-      const said = error instanceof Refusal ? saidIn(error.details) : undefined;
-      rememberCall({
-        ...call,
-        durationMs: passed(),
-        refusal: describeFailure(error) + (said === undefined ? '' : ` The service says: ${said}`),
-      });
-      setIssues(error instanceof Refusal && error.code === 'INVALID_PARAMETER' ? error.issues : []);
-      setOutcome({ state: 'failed', error });
+      if (error instanceof PolicyDeclined) show({ state: 'declined' });
+      else show({ state: 'failed', error }, error instanceof Refusal && error.code === 'INVALID_PARAMETER' ? error.issues : []);
     }
   }
 
-  const isRunning = outcome.state === 'running';
+  const pending = outcome.state === 'running' ? made.find(({ at }) => at === outcome.at)?.pending : undefined;
+  const isRunning = outcome.state === 'running' && pending?.status !== 'waiting';
   return (
     <div class="run">
       <Part title="Parameters">
@@ -117,7 +110,7 @@ export function Run({ intent, typed, onTyped, isRunnable, children }: RunProps) 
       <section ref={result} class="outcome" aria-label="Result">
         <div aria-live="polite">
           {issues.length > 0 && <p class="problem">Correct the marked fields above, then run it again.</p>}
-          {isRunning && outcome.pending && <Pending state={outcome.pending} />}
+          {pending && <Pending state={pending} />}
           {isRunning && <Skeleton rows={3} label="Running" />}
           {outcome.state === 'declined' && <p>You have not accepted the policy, so nothing was signed and nothing was run.</p>}
           {outcome.state === 'answered' && <Answered {...outcome} />}
@@ -129,25 +122,13 @@ export function Run({ intent, typed, onTyped, isRunnable, children }: RunProps) 
   );
 }
 
-const Pending = ({ state }: { state: PendingExecution }) => (
-  <p class="notice">
-    {state.status === 'waiting' ? (
-      <>
-        A person has to approve this call by <Time at={state.expires_at} />. Keep this page open: the answer will appear here.
-      </>
-    ) : (
-      'The call is being made. The answer will appear here.'
-    )}
-  </p>
-);
-
 const withoutEmpty = (typed: Typed): Typed => Object.fromEntries(Object.entries(typed).filter(([, text]) => text !== ''));
 
 const Answered = ({ answer, facts, upstream, receipt, durationMs }: Extract<Outcome, { state: 'answered' }>) => (
   <>
     <h2>Answer</h2>
     <p class="quiet">
-      Answered in {durationMs} ms. {facts.left !== undefined && `${facts.left} calls are left. `}
+      Answered in {nameDelay(durationMs)}. {facts.left !== undefined && `${facts.left} calls are left. `}
       {facts.executionId && (
         <>
           Execution <code>{facts.executionId}</code>

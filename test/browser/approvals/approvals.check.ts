@@ -169,10 +169,41 @@ given('a call that waits for approval', () => {
     await agent.getByLabel('amount').fill('501');
     await agent.getByRole('button', { name: 'Run', exact: true }).click();
     await agent.getByRole('button', { name: 'Accept' }).click();
-    await agent.getByText('A person has to approve this call').waitFor();
+    await agent.getByText('Waiting for approval until').waitFor();
     await expectAccessible(agent);
     await decide(decision, 'Not today');
     await agent.locator(place).getByText(text).first().waitFor();
     await agent.close();
   });
+
+  test.each([
+    ['approve', 'answered', 'refunded'],
+    ['deny', 'refused', 'Not today'],
+  ])(
+    'a call that waits for approval is kept in the list of calls, and followed there after a reload: %s',
+    async (decision, state, text) => {
+      const agent = await browser.context.newPage();
+      await agent.goto(`${api.stack.base_url}/console#/intents/${encodeURIComponent(uid)}`);
+      await agent.getByLabel('amount').fill('777');
+      await agent.getByRole('button', { name: 'Run', exact: true }).click();
+      await agent.getByRole('button', { name: 'Accept' }).click();
+      await agent.getByText('Waiting for approval until').waitFor();
+      await agent.getByRole('button', { name: 'Run', exact: true }).waitFor();
+      await agent.getByRole('main').getByRole('link', { name: 'Your calls' }).click();
+      await agent.getByRole('heading', { name: `${uid} waiting` }).waitFor();
+      await agent.reload();
+      await agent.getByRole('heading', { name: `${uid} waiting` }).waitFor();
+      await expectAccessible(agent);
+      await agent.getByRole('link', { name: uid }).click();
+      await agent.getByText('Waiting for approval until').waitFor();
+      expect(await agent.getByLabel('amount').inputValue()).toBe('777');
+      await agent.getByRole('link', { name: 'Your calls' }).first().click();
+      await decide(decision, 'Not today');
+      await agent.getByRole('heading', { name: `${uid} ${state}` }).waitFor();
+      if (decision === 'approve') await agent.getByText('Answer', { exact: true }).click();
+      await agent.getByText(text).first().waitFor();
+      expect(bodyOf(await api.asAdmin('GET', '/api/approvals')).approvals).toEqual([]);
+      await agent.close();
+    },
+  );
 });
