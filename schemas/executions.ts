@@ -69,6 +69,8 @@ export const executionPage = z
   .strictObject({ executions: z.array(recordedExecution).describe('in no particular order') })
   .meta({ id: 'ExecutionPage', description: 'Recorded executions and refusals.' });
 
+export type ExecutionPage = z.infer<typeof executionPage>;
+
 const trialRow = z.strictObject({
   rule: z.string().describe('JSON pointer into the policy; empty if no permission covers the intent'),
   words: z.string().describe('the rule in words'),

@@ -32,6 +32,7 @@ const adminSections: readonly SectionLink[] = [
   { path: 'services', title: 'Services' },
   { path: 'import' },
   ...adminFeatures,
+  { path: 'executions', title: 'Executions' },
   { path: 'history', title: 'History' },
 ];
 

@@ -1,5 +1,6 @@
 import type { Route } from '../route.ts';
 import { type AdminSection, AdminSections } from '../section.ts';
+import { Executions } from './executions.tsx';
 import { featureViews } from './features.ts';
 import { ChangeView, History } from './history.tsx';
 import { Import } from './import.tsx';
@@ -18,6 +19,7 @@ const sections: readonly AdminSection[] = [
   },
   { path: 'intents', View: ({ path: [, uid = ''] }) => <EditIntent key={uid} uid={uid} /> },
   { path: 'import', View: Import },
+  { path: 'executions', View: Executions },
   {
     path: 'history',
     View: ({ path: [, seq], query }) => (seq === undefined ? <History query={query} /> : <ChangeView key={seq} seq={seq} />),
