@@ -1,4 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join, resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -7,7 +8,7 @@ import { afterAll, expect, test } from '@jest/globals';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { close, listen } from '../../bin/local/http.ts';
 import { openSignedIn } from '../bin/cli/command-line.ts';
-import { startApi } from '../e2e/api.ts';
+import { bodyOf, startApi } from '../e2e/api.ts';
 import { makeFolder } from '../support/folder.ts';
 import { notTested } from '../support/not-tested.ts';
 import { installTools } from '../support/python.ts';
@@ -127,6 +128,39 @@ async function execute(intent_uid: string, parameters: object) {
     expect(applied).toMatchObject({ created: 2, failed: [] });
     expect(await execute('go.example:move-point:v1', { point: { x: 1, y: 2 }, by: 3 })).toEqual({ x: 4, y: 2 });
     expect(await execute('go.example:refuse:v1', {})).toEqual(['INTENT_EXECUTION_FAILED', 'Refused: always']);
+  },
+  120_000,
+);
+
+(hasGo ? test : test.skip)(
+  'a call of a tool waits for a person, counts towards the limit, is made once, and has a receipt',
+  async () => {
+    const uid = 'go.example:move-point:v1';
+    const policy = JSON.parse(readFileSync('bin/local/policy.json', 'utf8'));
+    const duty = [{ action: '{base_url}/vocabulary/approve' }];
+    policy.permission.push({ target: `{base_url}/api/intents/${uid}`, action: 'execute', duty });
+    const file = join(folder, 'policy.json');
+    writeFileSync(file, JSON.stringify(policy));
+    await commandLine.succeed('policy', 'publish', file, '--yes');
+
+    const pat = await api.obtainPat();
+    const parameters = { point: { x: 1, y: 2 }, by: 3 };
+    const request = () => api.execute(pat, uid, parameters, { 'Idempotency-Key': 'move' });
+    const { execution } = bodyOf(await request(), 202);
+    const [shown] = bodyOf(await api.asAdmin('GET', '/api/approvals')).approvals;
+    expect(shown).toMatchObject({ intent_uid: uid, parameters });
+    bodyOf(await api.asAdmin('POST', `/api/approvals/${shown.id}`, { decision: 'approve' }, { 'If-Match': `"${shown.digest}"` }));
+    const read = async () => bodyOf(await api.call('GET', new URL(execution).pathname, { token: pat }));
+    let state = await read();
+    while (state.status !== 'done') {
+      await setTimeout(100);
+      state = await read();
+    }
+    expect(state.outcome).toMatchObject({ status: 200, body: { x: 4, y: 2 } });
+    const again = await request();
+    expect(bodyOf(again)).toEqual({ x: 4, y: 2 });
+    expect(again.headers.get('execution-receipt')).not.toBeNull();
+    expect(again.headers.get('ratelimit-policy')).toContain('q=60');
   },
   120_000,
 );
