@@ -80,5 +80,6 @@ export function openFunctions(
     definitions.set(id, known);
     return known;
   };
-  return { definitionOf, invoke: async (id: string, event: unknown) => lambdas.invoke(definitionOf(id), event), stop: lambdas.stop };
+  const invoke = async (id: string, event: unknown) => lambdas.invoke(definitionOf(id), event);
+  return { definitionOf, invoke, endIdle: lambdas.endIdle, stop: lambdas.stop };
 }

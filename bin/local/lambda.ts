@@ -27,8 +27,10 @@ export interface LambdaOptions {
   maxOfAll?: number;
   /** maximum wait, in milliseconds. Default 20 seconds */
   maxWaitMs?: number;
-  /** idle time after which an environment ends, in milliseconds. Default 5 minutes */
+  /** idle time after which the last environment of a function ends, in milliseconds. Default 5 minutes */
   idleMs?: number;
+  /** idle time after which any other environment of it ends, in milliseconds. Default 10 seconds */
+  spareMs?: number;
   /** parent of the environments' temporary folders, which are deleted with them. Default: the system's */
   scratch?: string;
   /** cache of compiled code */
@@ -51,16 +53,25 @@ interface Run {
 
 interface Waiting {
   definition: FunctionDefinition;
+  /** whether it still waits for an existing environment */
+  isPatient: boolean;
   resolve(environment: Environment): void;
   reject(error: unknown): void;
 }
+
+/**
+ * Number of environments of a function that start at once. Further ones, which cost 40 MB each, start only for an invocation that has waited, because
+ * most invocations are shorter than that.
+ */
+const eagerOfOne = 2;
+const patienceMs = 200;
 
 /**
  * Runs functions as Lambda does. An environment, here a thread, serves one invocation at a time and is reused. Environments that time out or crash are
  * replaced, and idle ones end. Invocations are served in order of arrival.
  */
 export function openLambdas(options: LambdaOptions = {}) {
-  const { maxOfOne = 6, maxOfAll = 32, maxWaitMs = 20_000, idleMs = 300_000 } = options;
+  const { maxOfOne = 6, maxOfAll = 32, maxWaitMs = 20_000, idleMs = 300_000, spareMs = Math.min(idleMs, 10_000) } = options;
   const all = new Set<Environment>();
   /** longest idle first */
   const idleSinceMs = new Map<Environment, number>();
@@ -102,7 +113,8 @@ export function openLambdas(options: LambdaOptions = {}) {
       const { definition, resolve, reject } = entry;
       if (withoutEnvironment.has(definition.name)) continue;
       const own = environmentsOf(definition.name);
-      const canStart = own.length < maxOfOne && threads < maxOfAll;
+      const isPatient = entry.isPatient && own.length >= eagerOfOne;
+      const canStart = own.length < maxOfOne && threads < maxOfAll && !isPatient;
       const idle = own.findLast((environment) => idleSinceMs.delete(environment));
       if (idle || canStart) {
         waiting.delete(entry);
@@ -114,7 +126,7 @@ export function openLambdas(options: LambdaOptions = {}) {
         continue;
       }
       withoutEnvironment.add(definition.name);
-      if (own.length >= maxOfOne || exiting-- > 0) continue;
+      if (own.length >= maxOfOne || isPatient || exiting-- > 0) continue;
       // A second environment must not evict one that is about to be used, or functions would keep evicting each other's.
       const oldest = idleSinceMs.keys().find((environment) => own.length === 0 || !isWanted(environment));
       if (oldest) retire(oldest);
@@ -124,14 +136,21 @@ export function openLambdas(options: LambdaOptions = {}) {
   /** @throws LambdaThrottled */
   const acquire = (definition: FunctionDefinition): Promise<Environment> => {
     const { promise, resolve, reject } = Promise.withResolvers<Environment>();
-    const entry: Waiting = { definition, resolve, reject };
+    const entry: Waiting = { definition, isPatient: true, resolve, reject };
     waiting.add(entry);
     dispatch();
     if (!waiting.has(entry)) return promise;
+    const patience = setTimeout(() => {
+      entry.isPatient = false;
+      dispatch();
+    }, patienceMs);
     const timer = setTimeout(() => {
       if (waiting.delete(entry)) reject(new LambdaThrottled(`no environment of ${definition.name} was free within ${maxWaitMs} ms`));
     }, maxWaitMs);
-    return promise.finally(() => clearTimeout(timer));
+    return promise.finally(() => {
+      clearTimeout(patience);
+      clearTimeout(timer);
+    });
   };
 
   const release = (environment: Environment) => {
@@ -140,9 +159,12 @@ export function openLambdas(options: LambdaOptions = {}) {
   };
 
   const sweep = () => {
-    for (const [environment, sinceMs] of idleSinceMs) if (performance.now() - sinceMs >= idleMs) retire(environment);
+    for (const [environment, sinceMs] of idleSinceMs) {
+      const maxMs = environmentsOf(environment.functionName).length > 1 ? spareMs : idleMs;
+      if (performance.now() - sinceMs >= maxMs) retire(environment);
+    }
   };
-  const sweeping = setInterval(sweep, Math.min(idleMs, 5_000)).unref();
+  const sweeping = setInterval(sweep, Math.min(spareMs, 5_000)).unref();
 
   return {
     /**
@@ -157,6 +179,7 @@ export function openLambdas(options: LambdaOptions = {}) {
         release(environment);
       }
     },
+    endIdle: () => idleSinceMs.keys().forEach(retire),
     stop: async () => {
       isStopped = true;
       clearInterval(sweeping);

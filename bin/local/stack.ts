@@ -173,6 +173,8 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
     if (upstream && registering) {
       log('Registering the demo service and its intents ...');
       await registering.registerDemo({ baseUrl, adminToken, upstreamUrl: upstream.url, isEmpty: isNew, signal });
+      // most of these functions are not needed again
+      lambdas.endIdle();
     }
     signal?.throwIfAborted();
     return {

@@ -51,7 +51,8 @@ const attempts = 3;
  * Delivers log lines in the format of CloudWatch Logs, as if each function had one log stream. Failed invocations are retried as by Lambda, but
  * sooner. A function that also has a schedule runs right after its batches, so that its results do not take a minute to appear.
  * @param scheduled - the functions that run on a schedule
- * @param everyMs - interval between deliveries, in milliseconds
+ * @param everyMs - how long there must be no lines before a delivery, so that it does not delay calls, in milliseconds. After ten times as long, lines are
+ *   delivered anyway
  */
 export function startSubscriptions(
   subscriptions: readonly Subscription[],
@@ -61,6 +62,8 @@ export function startSubscriptions(
 ) {
   let batches = new Map<Subscription, LogEvent[]>();
   let taken = 0;
+  let firstMs = 0;
+  let lastMs = 0;
 
   const persist = async (target: string, event: unknown): Promise<void> => {
     for (let attempt = 1; attempt <= attempts; attempt++) {
@@ -89,13 +92,18 @@ export function startSubscriptions(
     flushing = flushing.then(flush);
     return flushing;
   };
-  const timer = setInterval(flushNext, everyMs);
+  const timer = setInterval(() => {
+    const nowMs = performance.now();
+    if (batches.size > 0 && (nowMs - lastMs >= everyMs || nowMs - firstMs >= 10 * everyMs)) void flushNext();
+  }, everyMs / 4);
 
   return {
     take: (line: string, functionId: string): void => {
       for (const subscription of subscriptions) {
         const parsed = subscription.source === functionId ? parseLine(line) : undefined;
         if (!parsed || !subscription.isMatch(parsed)) continue;
+        lastMs = performance.now();
+        if (batches.size === 0) firstMs = lastMs;
         const batch = batches.get(subscription) ?? [];
         batches.set(subscription, batch);
         batch.push({ id: String(taken++).padStart(56, '0'), timestamp: Date.parse(String(parsed.timestamp)), message: line });

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
@@ -56,4 +56,11 @@ test('the description of a running stack is kept; that of a stopped one is repla
   } finally {
     process.chdir(project);
   }
+});
+
+test('"npm run dev" keeps its data and passwords in a folder that git ignores, so that a restart after a save changes neither', () => {
+  const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'));
+  const [, folder = ''] = / --data (\S+)$/.exec(scripts.dev) ?? [];
+  expect(folder).toBe('.local/dev');
+  expect(readFileSync('.gitignore', 'utf8').split('\n')).toContain('.local/');
 });

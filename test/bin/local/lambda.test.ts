@@ -142,6 +142,25 @@ describe('openLambdas', () => {
     expect(new Set(threads).size).toBeGreaterThan(1);
   });
 
+  test.each([
+    ['short', 5, 2],
+    ['long', 600, 3],
+  ])('a third environment starts only if invocations wait: %s ones', async (_, ms, most) => {
+    const lambda = open(later.replace('100', String(ms)));
+    for (let warmed = 0; warmed < 2; warmed++) await Promise.all([lambda.invoke({}), lambda.invoke({})]);
+    const threads = await Promise.all([1, 2, 3].map(() => lambda.invoke({})));
+    expect(new Set(threads).size).toBe(most);
+  });
+
+  test('all environments of a function but one end soon', async () => {
+    const lambda = open(later, { spareMs: 50 });
+    await Promise.all([lambda.invoke({}), lambda.invoke({})]);
+    expect(readdirSync(lambda.scratch).length).toBe(2);
+    while (readdirSync(lambda.scratch).length > 1) await new Promise((resolve) => setTimeout(resolve, 20));
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(readdirSync(lambda.scratch).length).toBe(1);
+  });
+
   test('an environment that cannot be started fails only its invocation', async () => {
     const lambda = open('return 1', { maxOfAll: 1, maxOfOne: 1 });
     rmSync(lambda.scratch, { recursive: true });

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import { expect, test } from '@jest/globals';
 import { readSubscriptions, startSubscriptions } from '../../../../bin/local/subscriptions.ts';
@@ -24,7 +25,7 @@ const lineOf = (agent_id: string, message = 'executed') =>
   JSON.stringify({ message, timestamp: new Date(at).toISOString(), execution_id: newUlid(), agent_id, outcome: 'OK' });
 
 /** @param failures - number of invocations that fail */
-function start(failures = 0, scheduled: string[] = []) {
+function start(failures = 0, scheduled: string[] = [], everyMs = 10) {
   const invoked: { target: string; event: { awslogs: { data: string } } }[] = [];
   const subscriptions = startSubscriptions(
     readSubscriptions(templateWith()),
@@ -34,7 +35,7 @@ function start(failures = 0, scheduled: string[] = []) {
       if (invoked.length <= failures) throw new Error('it failed');
       return undefined;
     },
-    10,
+    everyMs,
   );
   return { invoked, ...subscriptions };
 }
@@ -80,6 +81,26 @@ test('a function that runs on a schedule runs after its batches', async () => {
     ['Count', ['awslogs']],
     ['Count', []],
   ]);
+});
+
+test('nothing is delivered while calls follow each other', async () => {
+  const { invoked, take, stop } = start(0, [], 1_000);
+  for (let count = 0; count < 75; count++) {
+    take(lineOf('a'), 'Execute');
+    await sleep(20);
+  }
+  expect(invoked).toHaveLength(0);
+  await stop();
+  expect(invoked).toHaveLength(1);
+});
+
+test('lines are delivered even if there is no pause between calls', async () => {
+  const { invoked, take, stop } = start();
+  while (invoked.length === 0) {
+    take(lineOf('a'), 'Execute');
+    await sleep(1);
+  }
+  await stop();
 });
 
 test.each(['executed', '{ $.message = "executed" && $.level = "INFO" }', '{ $.status = 200 }'])(
