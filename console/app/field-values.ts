@@ -14,6 +14,8 @@ export interface Field extends Parameter {
   labels?: readonly string[];
   /** `list`: comma-separated strings; `pairs`: the members of an object of strings; `secrets`: pairs with hidden values */
   control?: 'check' | 'list' | 'pairs' | 'secret' | 'secrets';
+  /** folded among more settings unless it has a value */
+  isRare?: boolean;
   /** path of the value in issues; default: the name */
   path?: readonly string[];
 }

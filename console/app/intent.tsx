@@ -8,7 +8,7 @@ import { Copyable } from './components/copyable.tsx';
 import { Failure, Skeleton } from './components/states.tsx';
 import { FoldedTable, Table } from './components/table.tsx';
 import { Panels } from './components/tabs.tsx';
-import { Badge, Heading, Items, Link, LongText, MethodBadge, Part, Shown, Way } from './components/text.tsx';
+import { Badge, Heading, Items, Link, LongText, MethodBadge, Part, Shown, Type, Way } from './components/text.tsx';
 import { deployment } from './deployment.ts';
 import { describeType, readParameters, type Typed, typeValues } from './field-values.ts';
 import { useRead } from './gate.ts';
@@ -74,7 +74,7 @@ function Loaded({ intent, terms, given, isAdmin }: LoadedProps) {
         {isAdmin && <a href={linkTo(['intents', intent.intent_uid, 'edit'])}>Edit</a>}
       </p>
       <p class="prose">
-        <LongText text={intent.description} maxLength={600} />
+        <LongText text={intent.description} maxLength={300} />
       </p>
       <Run
         intent={intent}
@@ -108,7 +108,7 @@ function Loaded({ intent, terms, given, isAdmin }: LoadedProps) {
 const maxMembers = 12;
 
 function Returned({ outputs }: { outputs: FullIntent['output_parameters'] }) {
-  const rows = outputs.map((output) => [output.name, describeType(output), output.description]);
+  const rows = outputs.map((output) => [output.name, <Type text={describeType(output)} />, output.description]);
   const table = { label: 'Members of the response', heads: ['Name', 'Type', 'Meaning'], rows };
   return rows.length > maxMembers ? <FoldedTable title="Members" {...table} /> : <Table {...table} />;
 }

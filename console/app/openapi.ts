@@ -84,7 +84,9 @@ export function listOperations(document: ApiDocument): Operation[] {
   function toField({ name, in: location, required, description, schema: given }: ApiParameter): Field {
     const { const: fixed, ...schema } = resolve(given);
     const shape = { type: 'string', ...schema, ...(fixed !== undefined && { enum: [fixed] }) } as unknown as Parameter;
-    const hint = [description ?? schema.description, typeOf(given), `in the ${location}`].filter(Boolean).join(' · ');
+    const hint = [(description ?? schema.description)?.replaceAll('`', ''), typeOf(given), `in the ${location}`]
+      .filter(Boolean)
+      .join(' · ');
     return { ...shape, maxLength: undefined, name: `${location} ${name}`, label: name, required, hint };
   }
 

@@ -7,7 +7,7 @@ import { FormField } from './components/field.tsx';
 import { FoldedFields } from './components/fields.tsx';
 import { Failure } from './components/states.tsx';
 import { FoldedTable, Table } from './components/table.tsx';
-import { Prose, StatusBadge } from './components/text.tsx';
+import { Prose, StatusBadge, Type } from './components/text.tsx';
 import { deployment } from './deployment.ts';
 import { readFields, type Typed } from './field-values.ts';
 import { exchange } from './gate.ts';
@@ -160,7 +160,7 @@ const Members = ({ body: { members }, label }: { body: Body; label: string }) =>
     heads={['Name', 'Type', 'Required', 'Meaning']}
     rows={members.map(({ name, type, isRequired, description = '' }) => [
       <code>{name}</code>,
-      type,
+      <Type text={type} />,
       isRequired ? 'yes' : 'no',
       <Prose text={description} />,
     ])}

@@ -1,4 +1,4 @@
-import { useEffect, useMemo } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import { errorTable } from '../../schemas/errors.ts';
 import type { ApiDocument } from '../../schemas/openapi.ts';
 import { Fold } from './components/controls.tsx';
@@ -15,7 +15,17 @@ import { linkTo, type Route } from './route.ts';
 export function ReferenceView({ path: [, selected = ''] }: Route) {
   const reading = useRead<ApiDocument>('/openapi.json');
   const { answer, error } = reading;
-  const operations = useMemo(() => (answer ? listOperations(answer.value) : []), [answer]);
+  const all = useMemo(() => (answer ? listOperations(answer.value) : []), [answer]);
+  const [filter, setFilter] = useState('');
+  const words = filter.toLowerCase().split(/\s+/);
+  const operations = all.filter(({ method, path, summary }) => {
+    const text = `${method} ${path} ${summary}`.toLowerCase();
+    return words.every((word) => text.includes(word));
+  });
+  const groups = (answer?.value.tags ?? []).flatMap(({ name, description }) => {
+    const own = operations.filter(({ tags }) => tags.includes(name));
+    return own.length === 0 ? [] : [{ name, description, own }];
+  });
   useEffect(() => document.getElementById(selected)?.scrollIntoView(), [selected, answer]);
   return (
     <>
@@ -36,18 +46,45 @@ export function ReferenceView({ path: [, selected = ''] }: Route) {
         See also the <a href=".well-known/jwks.json">keys that verify PATs</a> and the <a href={linkTo(['reference', 'errors'])}>errors</a>.
       </p>
       <Awaited reading={reading} rows={10} />
-      {answer?.value.tags.map(({ name, description }) => {
-        const own = operations.filter(({ tags }) => tags.includes(name));
-        return own.length === 0 ? null : (
-          <Part key={name} title={name}>
-            <Prose text={description} />
-            {own.map((operation) => (
-              <Folded key={operation.operationId} operation={operation} isSelected={operation.operationId === selected} />
+      <div class="reference">
+        {answer && (
+          <nav aria-label="Operations">
+            <input
+              type="search"
+              aria-label="Filter: operations"
+              placeholder="Filter"
+              value={filter}
+              onInput={({ currentTarget }) => setFilter(currentTarget.value)}
+            />
+            {groups.map(({ name, own }) => (
+              <section key={name}>
+                <p>{name}</p>
+                {own.map(({ operationId, summary }) => (
+                  <a
+                    key={operationId}
+                    href={linkTo(['reference', operationId])}
+                    aria-current={operationId === selected ? 'location' : undefined}
+                  >
+                    {summary}
+                  </a>
+                ))}
+              </section>
             ))}
-          </Part>
-        );
-      })}
-      {(answer || error) && <Errors selected={selected} />}
+          </nav>
+        )}
+        <div>
+          {groups.map(({ name, description, own }) => (
+            <Part key={name} title={name}>
+              <Prose text={description} />
+              {own.map((operation) => (
+                <Folded key={operation.operationId} operation={operation} isSelected={operation.operationId === selected} />
+              ))}
+            </Part>
+          ))}
+          {answer && groups.length === 0 && <p role="status">No operations match.</p>}
+          {(answer || error) && <Errors selected={selected} />}
+        </div>
+      </div>
     </>
   );
 }

@@ -33,7 +33,7 @@ given('the page of the policy', () => {
   test('the page shows the rules in force', async () => {
     await page.getByRole('row', { name: /^Every agent may execute every intent at most \d+ times a minute +1$/ }).waitFor();
     await page.getByRole('columnheader', { name: 'Used today' }).waitFor();
-    await page.getByText('The policy of the deployment is in force. No other has been published.').waitFor();
+    await page.getByText('No other version has been published.').waitFor();
   });
 
   test('names and terms are completed with the keyboard', async () => {

@@ -119,6 +119,16 @@ given('the API reference', () => {
     await page.getByRole('region', { name: 'Response body' }).waitFor();
   });
 
+  test('the index of the API reference is filtered by words, and leads to an operation', async () => {
+    const page = await open();
+    await page.getByLabel('Filter: operations').fill('pat run');
+    expect(await page.locator('.operation').count()).toBe(1);
+    await page.getByRole('navigation', { name: 'Operations' }).getByRole('link', { name: 'Run an intent with a PAT' }).click();
+    await page.locator('#execute-intent form').waitFor();
+    await page.getByLabel('Filter: operations').fill('nothing of the kind');
+    await page.getByText('No operations match.').waitFor();
+  });
+
   test('the API reference is accessible, and fits a phone', async () => {
     const page = await open();
     await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' });

@@ -5,7 +5,7 @@ import type { ServiceList } from '../../../schemas/service.ts';
 import { Choice } from '../components/controls.tsx';
 import { Awaited } from '../components/states.tsx';
 import { Table } from '../components/table.tsx';
-import { Heading, Link, Part, Shown, Time, Way } from '../components/text.tsx';
+import { Ago, Heading, Link, Part, Shown, Time, Way } from '../components/text.tsx';
 import { showToast } from '../components/toast.tsx';
 import { openAdminApi, useRead } from '../gate.ts';
 import { go, linkTo } from '../route.ts';
@@ -64,7 +64,7 @@ export function Changes({ asked }: { asked: Record<string, string> }) {
         heads={['Entry', 'When', 'Who', 'What', 'Record']}
         rows={(entries ?? []).map((entry) => [
           <Link to={linkTo(['history', String(entry.seq)])} text={String(entry.seq)} />,
-          <Time at={entry.at} />,
+          <Ago at={entry.at} />,
           entry.actor.user_name ?? entry.actor.client_id ?? entry.actor.subject,
           countChanges(entry),
           <Records key={entry.seq} entry={entry} names={names} />,

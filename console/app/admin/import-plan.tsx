@@ -31,9 +31,9 @@ const columns: readonly Column<Intent>[] = [
   {
     head: 'Operation',
     cell: ({ input }) => (
-      <>
+      <span class="entry" title={`${input.intent_name}\n${input.intent_uid}`}>
         <Shown text={input.intent_name} /> <small class="quiet">{input.intent_uid}</small>
-      </>
+      </span>
     ),
     sortBy: ({ input }) => input.intent_name,
   },

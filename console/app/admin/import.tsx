@@ -6,7 +6,7 @@ import { Button, DropField, SignIn } from '../components/controls.tsx';
 import { Fields } from '../components/fields.tsx';
 import { Failure } from '../components/states.tsx';
 import { FoldedTable } from '../components/table.tsx';
-import { Heading, Items, Shown, Way } from '../components/text.tsx';
+import { Heading, Items, Link, Shown, Way } from '../components/text.tsx';
 import type { Field } from '../field-values.ts';
 import { linkTo } from '../route.ts';
 import { AdminSections } from '../section.ts';
@@ -114,10 +114,11 @@ export function Import() {
           OpenAPI 3.0 to 3.2, Swagger 2.0 or a service description, in JSON or YAML. You review the changes before they are made. If the
           document refers to other files, drop their folder.
         </p>
-        <div class="columns">
-          <DropField label="Drop the document here, or choose it" disabled={isBusy} onFiles={take} multiple accept=".json,.yaml,.yml" />
-          <DropField label="Or drop its folder here, or choose it" disabled={isBusy} onFiles={take} {...{ webkitdirectory: true }} />
-        </div>
+        <DropField label="Drop the document here, or choose it" disabled={isBusy} onFiles={take} multiple accept=".json,.yaml,.yml" />
+        <details>
+          <summary>Choose a folder instead</summary>
+          <DropField label="Folder of the document" disabled={isBusy} onFiles={take} {...{ webkitdirectory: true }} />
+        </details>
         {useContext(AdminSections).map(({ path, AboutImport }) =>
           AboutImport ? (
             <AboutImport key={path} isBusy={isBusy} onAddress={(name) => begin({ name, files: new Map(), isAddress: true })} />
@@ -172,7 +173,12 @@ function Progress({ step, done, total }: { step: 'reading' | 'importing'; done: 
 const Imported = ({ applied, dry }: { applied: Applied; dry: DryRun }) => (
   <section class="part" aria-labelledby="done-title" aria-live="polite">
     <h2 id="done-title">
-      {applied.created} created, {applied.updated} changed, {applied.failed.length} failed
+      {applied.service_id === undefined ? (
+        <Shown text={dry.changes.name} />
+      ) : (
+        <Link to={linkTo(['services', applied.service_id])} text={dry.changes.name} />
+      )}
+      : {applied.created} created, {applied.updated} changed, {applied.failed.length} failed
     </h2>
     {applied.service_changed && <p>Service settings changed ({applied.service_changed.join(', ')}).</p>}
     <Items title={describeUnwanted(dry.changes.unwanted.length, 'kept')} texts={dry.changes.unwanted} />

@@ -8,9 +8,10 @@ import type { ChangePage } from '../../../schemas/changes.ts';
 import type { Issue } from '../../../schemas/errors.ts';
 import type { Policy, Publication } from '../../../schemas/policy.ts';
 import { Button, DropField } from '../components/controls.tsx';
+import { Short } from '../components/copyable.tsx';
 import { Awaited, Failure } from '../components/states.tsx';
 import { Table } from '../components/table.tsx';
-import { Badge, Items, Part, Time, Way } from '../components/text.tsx';
+import { Ago, Badge, Items, Part, Way } from '../components/text.tsx';
 import { deployment } from '../deployment.ts';
 import { ask, useRead, useWork } from '../gate.ts';
 import { linkTo, type Route } from '../route.ts';
@@ -203,13 +204,13 @@ function Versions({ onChosen }: { onChosen(text: string): void }) {
         rows={[
           ...published.map(({ seq, at, actor, digest_after }) => [
             <a href={linkTo(['history', String(seq)])}>
-              <Time at={at} />
+              <Ago at={at} />
             </a>,
             actor.user_name ?? actor.client_id ?? actor.subject,
-            <code>{digest_after}</code>,
+            digest_after && <Short text={digest_after} label={`version ${digest_after}`} />,
             again(digest_after),
           ]),
-          ...(first === undefined ? [] : [['earlier', '', <code>{first}</code>, again(first)]]),
+          ...(first === undefined ? [] : [['earlier', '', <Short text={first} label={`version ${first}`} />, again(first)]]),
         ]}
       />
       <Way to={reading.answer?.next && linkTo(['history'], reading.answer.next)} title="Older versions" />

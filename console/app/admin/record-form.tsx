@@ -67,6 +67,8 @@ export function RecordForm({ name, fields, record, etag, isNew = false, schema, 
   const [failure, setFailure] = useState<unknown>();
   const [conflict, setConflict] = useState<Base & { differences: Difference[] }>();
   const [isSaving, setSaving] = useState(false);
+  const rare = fields.filter(({ isRare }) => isRare);
+  const given = { typed, issues, onTyped: (next: Typed) => setDraft({ base, typed: next }) };
   const { body: shown } = readRecord(fields, typed, base.record);
 
   async function save(over: Base = base): Promise<void> {
@@ -118,8 +120,16 @@ export function RecordForm({ name, fields, record, etag, isNew = false, schema, 
         note={!isSame(typed, typeRecord(fields, base.record)) && <Button title="Discard changes" onClick={() => setDraft(undefined)} />}
       >
         <div class="fields">
-          <Fields fields={fields} typed={typed} issues={issues} onTyped={(next) => setDraft({ base, typed: next })} />
+          <Fields {...given} fields={fields.filter(({ isRare }) => !isRare)} />
         </div>
+        {rare.length > 0 && (
+          <details open={rare.some(({ name }) => fresh[name]) || otherProblems(rare, issues).length < issues.length}>
+            <summary>More settings</summary>
+            <div class="fields">
+              <Fields {...given} fields={rare} />
+            </div>
+          </details>
+        )}
         <Problems problems={otherProblems(fields, issues)} />
         <Failure error={failure} />
         {conflict && (

@@ -5,7 +5,7 @@ import { type SavedService, type ServiceList, type ShownService, serviceInput, s
 import { Awaited, EmptyState, Failure } from '../components/states.tsx';
 import { type Column, DataTable } from '../components/table.tsx';
 import { Tabs } from '../components/tabs.tsx';
-import { Badge, Heading, Link, MethodBadge, Part, Shown, Way } from '../components/text.tsx';
+import { Badge, Heading, Link, LongText, MethodBadge, Part, Way } from '../components/text.tsx';
 import { showToast } from '../components/toast.tsx';
 import { ask, useAll, useRead, useServices } from '../gate.ts';
 import { go, linkTo, pathOf } from '../route.ts';
@@ -43,7 +43,15 @@ export function Services() {
   ];
   return (
     <>
-      <Heading title="Services" />
+      <div class="toolbar title">
+        <Heading title="Services" />
+        <a class="button" href={linkTo(['services', 'new'])}>
+          Register a service
+        </a>
+        <a class="button main" href={linkTo(['import'])}>
+          Import a document
+        </a>
+      </div>
       <Awaited reading={reading} />
       {services && (
         <DataTable
@@ -52,16 +60,6 @@ export function Services() {
           rows={services}
           keyOf={({ service_id }) => service_id}
           textOf={({ service_name, description }) => `${service_name} ${description}`}
-          tools={
-            <>
-              <a class="button main" href={linkTo(['import'])}>
-                Import a document
-              </a>
-              <a class="button" href={linkTo(['services', 'new'])}>
-                Register a service
-              </a>
-            </>
-          }
           empty={
             <EmptyState title="No services yet">
               <p>Import a service's OpenAPI document so that agents can run its operations.</p>
@@ -77,14 +75,14 @@ const fields = fieldsOfRecord(serviceInput, {
   service_name: 'Name',
   service_url: { label: 'API URL', hint: 'For example https://api.example.com' },
   description: 'Description',
-  policy_url: 'Policy URL',
-  service_logo_url: 'Logo URL',
-  service_terms_of_service_url: 'Terms URL',
-  service_privacy_policy_url: 'Privacy URL',
+  policy_url: { label: 'Policy URL', isRare: true },
+  service_logo_url: { label: 'Logo URL', isRare: true },
+  service_terms_of_service_url: { label: 'Terms URL', isRare: true },
+  service_privacy_policy_url: { label: 'Privacy URL', isRare: true },
   namespace: 'Namespace',
   'limit/rate': { label: 'Service-wide limit', hint: 'Calls by all agents together', required: false },
   'limit/period': { label: 'per … seconds', hint: 'For example 60', required: false },
-  headers: { label: 'Headers sent with every call', hint: 'Public: put no secrets here', control: 'pairs' },
+  headers: { label: 'Headers sent with every call', hint: 'Public: put no secrets here', control: 'pairs', isRare: true },
 });
 
 export const NewService = () => (
@@ -138,7 +136,7 @@ export function ServiceView({ id, query }: { id: string; query: URLSearchParams 
       <Way to={linkTo(['services'])} title="Services" />
       <Heading title={record.service_name} />
       <p>
-        <Shown text={record.description} /> {record.paused && <Badge tone="bad">paused</Badge>}
+        <LongText text={record.description} maxLength={200} /> {record.paused && <Badge tone="bad">paused</Badge>}
       </p>
       <Failure error={error} retry={reload} />
       <Tabs label="Service" tabs={tabs} current={tab} linkOf={(name) => linkTo(['services', id], { tab: name })} />
@@ -204,9 +202,9 @@ function Operations({ id }: { id: string }) {
     {
       head: 'Operation',
       cell: ({ intent_uid, intent_name }) => (
-        <>
+        <span class="entry" title={`${intent_name}\n${intent_uid}`}>
           <Link to={linkTo(['intents', intent_uid])} text={intent_name} /> <small class="quiet">{intent_uid}</small>
-        </>
+        </span>
       ),
       sortBy: ({ intent_name }) => intent_name,
     },

@@ -10,12 +10,13 @@ import type { Policy } from '../../../schemas/policy.ts';
 import { Act } from '../admin/act.tsx';
 import { Value } from '../answer.tsx';
 import { SubmitForm } from '../components/controls.tsx';
+import { Short } from '../components/copyable.tsx';
 import { FormField } from '../components/field.tsx';
 import { Fields } from '../components/fields.tsx';
 import { Awaited, EmptyState, Failure } from '../components/states.tsx';
 import { type Column, DataTable, Table } from '../components/table.tsx';
 import { Tabs } from '../components/tabs.tsx';
-import { Heading, Link, Part, Time, Way } from '../components/text.tsx';
+import { Ago, Heading, Link, Part, Way } from '../components/text.tsx';
 import { deployment } from '../deployment.ts';
 import type { Field, Typed } from '../field-values.ts';
 import { ask, useRead } from '../gate.ts';
@@ -90,10 +91,10 @@ const columns: readonly Column<Row>[] = [
     ),
     sortBy: ({ agent_id }) => agent_id,
   },
-  { head: 'Key', cell: ({ key_thumbprint }) => <code>{key_thumbprint}</code> },
+  { head: 'Key', cell: ({ key_thumbprint }) => key_thumbprint && <Short text={key_thumbprint} label={`key ${key_thumbprint}`} /> },
   { head: 'Verified domain', cell: ({ agent_domain }) => agent_domain },
-  { head: 'First seen', cell: ({ first_seen }) => first_seen && <Time at={first_seen} />, sortBy: ({ first_seen }) => first_seen },
-  { head: 'Last PAT', cell: ({ last_issue }) => last_issue && <Time at={last_issue} />, sortBy: ({ last_issue }) => last_issue },
+  { head: 'First seen', cell: ({ first_seen }) => first_seen && <Ago at={first_seen} />, sortBy: ({ first_seen }) => first_seen },
+  { head: 'Last PAT', cell: ({ last_issue }) => last_issue && <Ago at={last_issue} />, sortBy: ({ last_issue }) => last_issue },
 ];
 
 /** Opens an agent by id, key or both, even if it has never sent a request. */

@@ -6,9 +6,26 @@ import { Scrolled } from './table.tsx';
 /** Maximum length of displayed text, in characters. */
 const maxShown = 100_000;
 
-/** Code with a button to copy all of it. */
-export function Copyable({ text, label }: { text: string; label: string }) {
+interface CopyableProps {
+  text: string;
+  label: string;
+}
+
+function Copy({ text, label }: CopyableProps) {
   const [copied, setCopied] = useState<string>();
+  const copy = () => void navigator.clipboard.writeText(text).then(() => setCopied(text));
+  return <Button title={copied === text ? 'Copied' : 'Copy'} kind="plain" label={`Copy: ${label}`} onClick={copy} />;
+}
+
+/** The first eight characters of a key or digest, with a button to copy all of it. */
+export const Short = ({ text, label }: CopyableProps) => (
+  <span class="short">
+    <code title={text}>{text.slice(0, 8)}…</code> <Copy text={text} label={label} />
+  </span>
+);
+
+/** Code with a button to copy all of it. */
+export function Copyable({ text, label }: CopyableProps) {
   return (
     <>
       {text.length > maxShown && (
@@ -22,12 +39,7 @@ export function Copyable({ text, label }: { text: string; label: string }) {
             <code>{escapeHiddenInJson(text.slice(0, maxShown))}</code>
           </pre>
         </Scrolled>
-        <Button
-          title={copied === text ? 'Copied' : 'Copy'}
-          kind="plain"
-          label={`Copy: ${label}`}
-          onClick={() => void navigator.clipboard.writeText(text).then(() => setCopied(text))}
-        />
+        <Copy text={text} label={label} />
       </div>
     </>
   );

@@ -11,16 +11,28 @@ import { Button } from './controls.tsx';
  */
 export const Shown = ({ text }: { text: string }) => <bdi>{escapeHiddenInJson(text)}</bdi>;
 
-/** Third-party text. If it is long, a button shows the rest. */
+/** Third-party text. Of a long one, the sentences or words that fit, and a button that shows the rest. */
 export function LongText({ text, maxLength }: { text: string; maxLength: number }) {
   const [isAll, setAll] = useState(text.length <= maxLength);
   return (
     <>
-      <Shown text={isAll ? text : `${text.slice(0, maxLength)}…`} />{' '}
+      <Shown text={isAll ? text : shorten(text, maxLength)} />{' '}
       {!isAll && <Button title="more" kind="bare link" onClick={() => setAll(true)} />}
     </>
   );
 }
+
+function shorten(text: string, maxLength: number): string {
+  const head = text.slice(0, maxLength + 1);
+  return /^.*[.!?](?=\s)/s.exec(head)?.[0] ?? `${head.slice(0, maxLength).replace(/\s\S*$/, '')}…`;
+}
+
+/** A type in a table, which is broken only between its words. */
+export const Type = ({ text }: { text: string }) => (
+  <code>
+    <Shown text={text} />
+  </code>
+);
 
 /** A link with third-party text. */
 export const Link = ({ to, text }: { to: string; text: string }) => (
@@ -41,6 +53,25 @@ export const Way = ({ to, title }: { to: string | undefined; title: string }) =>
 export const Time = ({ at }: { at: string | number }) => {
   const date = new Date(at);
   return <time dateTime={date.toISOString()}>{date.toLocaleString()}</time>;
+};
+
+const ages = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+] as const;
+
+/** How long ago something happened, in tables; the tooltip has the time. */
+export const Ago = ({ at }: { at: string | number }) => {
+  const date = new Date(at);
+  const passedMs = Math.max(0, Date.now() - date.getTime());
+  const [unit, ms] = ages.find(([, one]) => passedMs >= one) ?? (['minute', 60_000] as const);
+  const words = new Intl.RelativeTimeFormat('en').format(-Math.floor(passedMs / ms), unit);
+  return (
+    <time dateTime={date.toISOString()} title={date.toLocaleString()}>
+      {passedMs < 60_000 ? 'just now' : words}
+    </time>
+  );
 };
 
 /** A list of third-party texts below a title, if there are any. */
