@@ -1,4 +1,4 @@
-import { answeredOf, meanOf, refusedOf, usedService } from '../../../registry/usage/usage.ts';
+import { answeredOf, codesOf, failedOf, meanOf, refusedOf, servedOf, usedService } from '../../../registry/usage/usage.ts';
 import {
   latencyLimits,
   type ServiceStats,
@@ -12,7 +12,7 @@ import { Choice } from '../components/controls.tsx';
 import { Awaited, EmptyState, Failure } from '../components/states.tsx';
 import { type Column, DataTable, Table } from '../components/table.tsx';
 import { Tabs } from '../components/tabs.tsx';
-import { Heading, Link, Part, Shown, Time } from '../components/text.tsx';
+import { Ago, Heading, Link, Part, Shown } from '../components/text.tsx';
 import { useRead } from '../gate.ts';
 import { go, linkTo, type Route } from '../route.ts';
 import type { AdminSection, Subject } from '../section.ts';
@@ -42,9 +42,9 @@ function Usage({ query }: Route) {
   return (
     <>
       <Heading title="Usage" />
-      <Tabs label="Period" tabs={periods} current={period} linkOf={(name) => linkWith({ period: name })} />
-      <Tabs label="Grouping" tabs={groups} current={by} linkOf={(name) => linkWith({ by: name })} />
-      <div class="toolbar">
+      <div class="toolbar tabbed">
+        <Tabs label="Period" tabs={periods} current={period} linkOf={(name) => linkWith({ period: name })} />
+        <Tabs label="Grouping" tabs={groups} current={by} linkOf={(name) => linkWith({ by: name })} />
         <Choice
           label="Service"
           none="All services"
@@ -72,7 +72,7 @@ function UsageOfAgent({ id }: Pick<Subject, 'id'>) {
   return (
     <Part title="Usage in the last 24 hours">
       <UsageCharts rows={[own]} slots={answer.value} />
-      <Refusals label="Refusals" head="Reason" refusals={Object.entries(own.refusals)} />
+      <Reasons rows={[own]} />
     </Part>
   );
 }
@@ -105,7 +105,7 @@ const useColumns: NonNullable<AdminSection['useColumns']> = (list, service_id = 
       return (
         last && (
           <>
-            <Time at={last.at} /> {last.code}
+            <Ago at={last.at} /> {last.code}
           </>
         )
       );
@@ -114,7 +114,7 @@ const useColumns: NonNullable<AdminSection['useColumns']> = (list, service_id = 
   };
   return [
     numbers('Calls (24 h)', ({ executions }) => executions),
-    list === 'agents' ? numbers('Refused', refusedOf) : numbers('Failures', ({ upstream_failures }) => upstream_failures),
+    list === 'agents' ? numbers('Refused', refusedOf) : numbers('Failed', failedOf),
     ...(list === 'services' ? [lastFailure] : []),
   ];
 };
@@ -139,7 +139,6 @@ function UsageOf({ asked }: { asked: Asked }) {
     ...intents.map((row) => ({ ...row, name: row.intent_uid, link: linkTo(['intents', row.intent_uid]) })),
     ...agents.map((row) => ({ ...row, name: row.agent_id, link: linkTo(['agents', row.agent_id]) })),
   ];
-  const refusals = sumRefusals(rows);
   return (
     <>
       <Failure error={error} retry={reload} />
@@ -152,25 +151,28 @@ function UsageOf({ asked }: { asked: Asked }) {
         textOf={({ name }) => name}
         empty={<EmptyState title="No calls in this period" />}
       />
-      {refusals.length > 0 && (
-        <Part title="Refusals by reason">
-          <Refusals label="Reasons" head="Reason" refusals={refusals} />
-        </Part>
-      )}
+      <Reasons rows={rows} />
       <p class="quiet">Calls are counted within two minutes.</p>
     </>
   );
 }
 
-/** A table of error codes and their counts. */
-const Refusals = ({ label, head, refusals }: { label: string; head: string; refusals: [code: string, count: number][] }) => (
-  <Table
-    label={label}
-    heads={[head, 'Count']}
-    numbers={['Count']}
-    rows={refusals.map(([code, count]) => [<a href={linkTo(['reference', code])}>{code}</a>, count])}
-  />
-);
+/** Tables of the error codes of refused and of failed calls. */
+const Reasons = ({ rows }: { rows: readonly StatsNumbers[] }) =>
+  [false, true].map((areFailures) => {
+    const sums = sumCodes(rows, areFailures);
+    const title = `${areFailures ? 'Failures' : 'Refusals'} by reason`;
+    return sums.length === 0 ? null : (
+      <Part key={title} title={title}>
+        <Table
+          label={title}
+          heads={['Reason', 'Count']}
+          numbers={['Count']}
+          rows={sums.map(([code, count]) => [<a href={linkTo(['reference', code])}>{code}</a>, count])}
+        />
+      </Part>
+    );
+  });
 
 const inMs = (value: number | undefined): string => (value === undefined ? '–' : `${value} ms`);
 
@@ -181,16 +183,17 @@ const columns: readonly Column<Row>[] = [
     sortBy: ({ name }) => name,
   },
   { head: 'Calls', cell: ({ executions }) => executions, sortBy: ({ executions }) => executions, isNumber: true },
+  { head: 'Served', cell: servedOf, sortBy: servedOf, isNumber: true },
   { head: 'Refused', cell: refusedOf, sortBy: refusedOf, isNumber: true },
-  { head: 'Failures', cell: (row) => row.upstream_failures, sortBy: (row) => row.upstream_failures, isNumber: true },
+  { head: 'Failed', cell: failedOf, sortBy: failedOf, isNumber: true },
   { head: 'Schema mismatches', cell: ({ drift }) => drift, sortBy: ({ drift }) => drift, isNumber: true },
   { head: 'Mean', cell: (row) => inMs(meanOf(row)), sortBy: meanOf, isNumber: true },
   { head: 'p90', cell: ({ latency }) => percentile(latency, 0.9), isNumber: true },
 ];
 
-function sumRefusals(rows: readonly StatsNumbers[]): [code: string, count: number][] {
+function sumCodes(rows: readonly StatsNumbers[], areFailures: boolean): [code: string, count: number][] {
   const sums = new Map<string, number>();
-  for (const { refusals } of rows) for (const [code, count] of Object.entries(refusals)) sums.set(code, (sums.get(code) ?? 0) + count);
+  for (const [code, count] of rows.flatMap((row) => codesOf(row, areFailures))) sums.set(code, (sums.get(code) ?? 0) + count);
   return [...sums].sort(([, one], [, other]) => other - one);
 }
 
@@ -204,7 +207,7 @@ function percentile(latency: readonly number[], share: number): string {
     return seen >= total * share;
   });
   const limit = latencyLimits[at];
-  return limit === undefined ? 'more than 10 s' : limit < 1_000 ? `${limit} ms` : `${limit / 1_000} s`;
+  return limit === undefined ? '> 10 s' : limit < 1_000 ? `≤ ${limit} ms` : `≤ ${limit / 1_000} s`;
 }
 
 /** Calls by outcome and upstream latency, in each slot of the period. */
@@ -218,9 +221,9 @@ function UsageCharts({ rows, slots: { period, from } }: { rows: readonly Pick<Se
   const sums = times.map((_, at) => {
     const sumOf = (count: (numbers: StatsNumbers) => number) => (groups.get(at) ?? []).reduce((total, slot) => total + count(slot), 0);
     return {
-      calls: sumOf(({ executions }) => executions),
+      served: sumOf(servedOf),
       refused: sumOf(refusedOf),
-      failed: sumOf(({ upstream_failures }) => upstream_failures),
+      failed: sumOf(failedOf),
       ms: sumOf(({ upstream_ms }) => upstream_ms),
       answered: sumOf(answeredOf),
     };
@@ -234,9 +237,9 @@ function UsageCharts({ rows, slots: { period, from } }: { rows: readonly Pick<Se
         times={times}
         {...named}
         series={[
-          { name: 'Answered', tone: 'accent', values: sums.map(({ calls, refused }) => calls - refused) },
+          { name: 'Served', tone: 'accent', values: sums.map(({ served }) => served) },
           { name: 'Failed', tone: 'warn', values: sums.map(({ failed }) => failed) },
-          { name: 'Refused', tone: 'bad', values: sums.map(({ refused, failed }) => Math.max(0, refused - failed)) },
+          { name: 'Refused', tone: 'bad', values: sums.map(({ refused }) => refused) },
         ]}
       />
       <Chart

@@ -9,7 +9,7 @@ const service_id = '01M85BA8ACA6JFVXZ7BHD03GE5';
 const service = { service_id, service_name: 'Tides', service_url: 'https://tides.example', description: 'Tides' };
 const numbers: StatsNumbers = {
   executions: 2_000,
-  refusals: { TOO_MANY_REQUESTS: 100, FORBIDDEN: 10 },
+  refusals: { TOO_MANY_REQUESTS: 100, FORBIDDEN: 10, INTENT_EXECUTION_FAILED: 5, SERVICE_UNAVAILABLE: 2 },
   upstream_calls: 1_890,
   upstream_failures: 7,
   drift: 0,
@@ -47,9 +47,9 @@ test('agents top lists the agents that execute most, of one service, and says ho
     code: 0,
     stderr: '',
     stdout: [
-      'Agent        Calls  Refused    Upstream failures  Mean latency',
-      "-it's $(id)  2000   110 (6 %)  7                  100 ms",
-      'quiet        3      0          0                  -',
+      'Agent        Calls  Served  Refused    Failed  Mean latency',
+      "-it's $(id)  2000   1883    110 (6 %)  7       100 ms",
+      'quiet        3      3       0          0       -',
       "To block the first: intent-gate agents block --reason '...' -- '-it'\\''s $(id)'",
       '',
     ].join('\n'),
@@ -71,10 +71,10 @@ test('services top also lists refused calls and deleted services, and says how t
     code: 0,
     stderr: '',
     stdout: [
-      'Service            Calls  Refused    Upstream failures  Mean latency',
-      'Refused early      2000   110 (6 %)  7                  100 ms',
-      'A deleted service  3      0          0                  -',
-      'Tides              3      0          0                  -',
+      'Service            Calls  Served  Refused    Failed  Mean latency',
+      'Refused early      2000   1883    110 (6 %)  7       100 ms',
+      'A deleted service  3      3       0          0       -',
+      'Tides              3      3       0          0       -',
       `To see who calls Tides: intent-gate agents top --service ${service_id} --since 24h`,
       `To stop all its calls: intent-gate services pause ${service_id}`,
       '',
