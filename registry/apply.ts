@@ -59,10 +59,12 @@ const racedMessages = (again: string) => ({
  */
 export async function applyChanges(context: RegistryContext, changes: ServiceChanges, isPruning: boolean): Promise<Applied> {
   const { api, terminal } = context;
-  const { serviceId, isNew } = await saveService(context, changes);
+  const mark = { 'Import-Id': crypto.randomUUID() };
+  const { serviceId, isNew } = await saveService(context, changes, mark);
   const failed: Failed[] = changes.foreign.map((uid) => ({ intent_uid: uid, message: foreignMessage, issues: [] }));
   const applied: Applied = { service_id: serviceId, created: 0, updated: 0, removed: 0, failed };
   if (changes.service.kind === 'update') applied.service_changed = changedMembers(changes);
+  const changesPath = `${servicePath(serviceId)}/changes`;
   const steps = stepsOf(changes, isPruning);
   let left = steps.length;
   const progress = terminal.progress('Applying', steps.length);
@@ -76,7 +78,7 @@ export async function applyChanges(context: RegistryContext, changes: ServiceCha
   };
 
   async function send(batch: readonly Step[]): Promise<void> {
-    const refusal = await findRefusal(() => api.call('POST', `${servicePath(serviceId)}/changes`, { body: toBody(batch), isAdmin: true }));
+    const refusal = await findRefusal(() => api.call('POST', changesPath, { body: toBody(batch), headers: mark, isAdmin: true }));
     const refused = refusal ? refusedBy(refusal, batch) : undefined;
     if (!refusal || !refused) for (const step of batch) finishStep(step);
     else if (refused.size > 0) {
@@ -127,12 +129,12 @@ interface Saved {
   isNew: boolean;
 }
 
-async function saveService(context: RegistryContext, { serviceId, service }: ServiceChanges): Promise<Saved> {
+async function saveService(context: RegistryContext, { serviceId, service }: ServiceChanges, mark: Record<string, string>): Promise<Saved> {
   const { api } = context;
   const { kind, input, etag } = service;
-  if (serviceId === undefined) return createService(context, input);
+  if (serviceId === undefined) return createService(context, input, mark);
   if (kind === 'update')
-    await api.call('PUT', servicePath(serviceId), { body: input, isAdmin: true, headers: { 'If-Match': etag ?? '*' } });
+    await api.call('PUT', servicePath(serviceId), { body: input, isAdmin: true, headers: { ...mark, 'If-Match': etag ?? '*' } });
   return { serviceId, isNew: false };
 }
 
@@ -140,9 +142,13 @@ async function saveService(context: RegistryContext, { serviceId, service }: Ser
  * Never changes a service that the plan has not shown. A service without intents that equals the input counts as created by an earlier attempt whose
  * response was lost.
  */
-async function createService({ api, again = runAgain }: RegistryContext, input: ServiceInput): Promise<Saved> {
+async function createService(
+  { api, again = runAgain }: RegistryContext,
+  input: ServiceInput,
+  headers: Record<string, string>,
+): Promise<Saved> {
   try {
-    const answer = await api.call('POST', '/api/services', { body: input, isAdmin: true });
+    const answer = await api.call('POST', '/api/services', { body: input, headers, isAdmin: true });
     return { serviceId: readAnswer(savedService, answer).service_id, isNew: true };
   } catch (error) {
     if (!(error instanceof Refusal) || error.status !== 409) throw error;

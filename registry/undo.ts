@@ -1,12 +1,12 @@
 import { Refusal } from '../client/errors.ts';
-import { type ChangeDetails, changeDetails, type LoggedChange, recordVersions } from '../schemas/changes.ts';
+import { type ChangeDetails, changeDetails, changePage, type LoggedChange, recordVersions } from '../schemas/changes.ts';
 import { intentsChanged } from '../schemas/intent.ts';
 import { savedService } from '../schemas/service.ts';
 import { type Api, readAnswer } from './api.ts';
 import { type Difference, findDifferences } from './differences.ts';
 import { CliFailure } from './failure.ts';
 import { publishPolicy, readVersion } from './policy/publish.ts';
-import { servicePath } from './read.ts';
+import { findIntent, listAllIntents, readPages, servicePath } from './read.ts';
 
 type Versions = NonNullable<ChangeDetails['versions']>[number];
 
@@ -35,10 +35,8 @@ export function findObstacle({ entry, versions = [] }: ChangeDetails): string | 
     )
   )
     return 'Changes of credentials, agents, calls and trials cannot be undone here.';
-  if (changes.some(({ kind, action }) => kind === 'service' && action === 'create')) return 'Delete the service to undo its registration.';
   if (changes.some(({ kind, action }) => kind === 'service' && action === 'delete'))
     return 'A deleted service is restored from a copy of the table: see docs/operations.md.';
-  if (changes.every(({ action }) => action === 'create')) return 'Delete the intents to undo their creation.';
   const isComplete = changes.every(
     ({ kind, id, action }) => action === 'create' || versions.some((one) => one.kind === kind && one.id === id),
   );
@@ -47,20 +45,36 @@ export function findObstacle({ entry, versions = [] }: ChangeDetails): string | 
   return isFirst ? 'The change gave the service its namespace, which never changes. Edit the other fields by hand.' : undefined;
 }
 
+/** A change with all others of its import, newest first. */
+export async function readWhole(api: Api, seq: number | string): Promise<ChangeDetails[]> {
+  const details = await readChange(api, seq);
+  const { import_id } = details.entry;
+  if (import_id === undefined) return [details];
+  const pages = await Array.fromAsync(readPages(api, '/api/changes', { import_id }, changePage, true));
+  return Promise.all(pages.flatMap(({ entries }) => entries).map((entry) => readChange(api, entry.seq)));
+}
+
 /**
- * Undoes a change with one new change, if its records have not changed since.
- * @throws CliFailure if it cannot be undone, or a record has changed since
+ * Undoes changes in this order, each with one new change, if its records have not changed since. The new changes belong together, too.
+ * @throws CliFailure if one cannot be undone, or a record has changed since
  */
-export async function undoChange(api: Api, details: ChangeDetails): Promise<void> {
-  const obstacle = findObstacle(details);
-  if (obstacle !== undefined) throw new CliFailure('failure', obstacle);
+export async function undoChanges(api: Api, whole: readonly ChangeDetails[]): Promise<void> {
+  for (const obstacle of whole.map(findObstacle)) if (obstacle !== undefined) throw new CliFailure('failure', obstacle);
+  const mark = whole.length > 1 ? { 'Import-Id': crypto.randomUUID() } : undefined;
+  for (const details of whole) await undoChange(api, details, mark);
+}
+
+async function undoChange(api: Api, details: ChangeDetails, mark: Record<string, string> = {}): Promise<void> {
   const { entry, versions = [] } = details;
+  const [change] = entry.changes;
+  const [first] = versions;
   try {
-    const [first] = versions;
     const published = publishedIn(entry);
     if (published) await republish(api, published);
-    else if (first?.kind === 'service') await replaceService(api, first, entry.seq);
-    else if (first) await changeIntents(api, first.service_id, details);
+    else if (change?.kind === 'service' && change.action === 'create') await removeService(api, change.id, entry.seq, mark);
+    else if (first?.kind === 'service') await replaceService(api, first, entry.seq, mark);
+    else if (change)
+      await changeIntents(api, first?.service_id ?? (await findIntent(api, change.id))?.record.service_id ?? '', details, mark);
   } catch (error) {
     throw error instanceof Refusal && meansChanged(error) ? changedSince(entry.seq) : error;
   }
@@ -85,12 +99,25 @@ async function republish(api: Api, { digest_before, digest_after }: LoggedChange
   if (before && after) await publishPolicy(api, before.policy, after.etag);
 }
 
-async function replaceService(api: Api, { id, before }: Versions, seq: number): Promise<void> {
-  // the entity tag of a record is the number of the entry that wrote it
-  readAnswer(savedService, await api.call('PUT', servicePath(id), { body: before, headers: { 'If-Match': `"${seq}"` }, isAdmin: true }));
+/** The entity tag of a service is the number of the entry that wrote it. */
+const unchanged = (seq: number, mark: Record<string, string>) => ({ headers: { ...mark, 'If-Match': `"${seq}"` }, isAdmin: true });
+
+async function replaceService(api: Api, { id, before }: Versions, seq: number, mark: Record<string, string>): Promise<void> {
+  readAnswer(savedService, await api.call('PUT', servicePath(id), { body: before, ...unchanged(seq, mark) }));
 }
 
-async function changeIntents(api: Api, serviceId: string, { entry: { seq, changes }, versions = [] }: ChangeDetails): Promise<void> {
+async function removeService(api: Api, id: string, seq: number, mark: Record<string, string>): Promise<void> {
+  if ((await listAllIntents(api, id)).length > 0)
+    throw new CliFailure('failure', `The service has intents. To delete it with them: intent-gate services delete ${id}`);
+  await api.call('DELETE', servicePath(id), unchanged(seq, mark));
+}
+
+async function changeIntents(
+  api: Api,
+  serviceId: string,
+  { entry: { seq, changes }, versions = [] }: ChangeDetails,
+  headers: Record<string, string>,
+): Promise<void> {
   const beforeOf = (id: string) => versions.find((one) => one.id === id)?.before;
   const idsOf = (action: LoggedChange['action']) => changes.filter((change) => change.action === action).map(({ id }) => id);
   const known = [...idsOf('update'), ...idsOf('create')];
@@ -100,5 +127,5 @@ async function changeIntents(api: Api, serviceId: string, { entry: { seq, change
     delete: idsOf('create'),
     if_match: Object.fromEntries(known.map((id) => [id, `"${seq}."`])),
   };
-  readAnswer(intentsChanged, await api.call('POST', `${servicePath(serviceId)}/changes`, { body, isAdmin: true }));
+  readAnswer(intentsChanged, await api.call('POST', `${servicePath(serviceId)}/changes`, { body, headers, isAdmin: true }));
 }

@@ -21,6 +21,11 @@ const describedActions = Object.entries(changeActions)
 
 export const changedKinds = ['service', 'intent', 'agent', 'execution', 'policy'] as const;
 
+/** Chosen by the program that imports a service, and sent with each of its requests. */
+export const importIdPattern = /^[\w-]{1,64}$/;
+export const importIdProblem = 'must be at most 64 letters, digits, - and _';
+const importId = z.string().regex(importIdPattern, importIdProblem);
+
 export const changesQuery = z.object({
   since: z.iso
     .datetime({ offset: true, error: 'must be a date and time as in 2027-03-01T09:30:00Z' })
@@ -33,6 +38,7 @@ export const changesQuery = z.object({
     .optional()
     .describe('only entries that changed the record with this service_id, intent_uid, agent_id or execution id'),
   actor: z.string().max(256).optional().describe('only changes by the admin of this user name, client id or token subject'),
+  import_id: importId.optional().describe('only entries of this import'),
   page_size: pageQuery.shape.page_size,
   before: z
     .string()
@@ -72,6 +78,7 @@ const logEntry = z
       client_id: z.string().optional().describe('of a machine'),
     }),
     request_id: z.string(),
+    import_id: importId.optional().describe('shared by the entries of one import'),
     namespace: z.string().optional().describe('namespace of the records'),
     changes: z.array(loggedChange).min(1),
     previous: digest.nullable().describe('digest of the previous entry as returned by this endpoint; null in the first'),

@@ -14,6 +14,11 @@ export const requestHeaders = {
     'If-Match',
     'the `ETag` that you read, or the `digest` of an intent in quotation marks: 409 if the record has changed since',
   ),
+  'Import-Id': parameter('Import-Id', 'an id of your choice for all requests of one import: its changes are shown and undone together', {
+    type: 'string',
+    maxLength: 64,
+    pattern: '^[\\w-]+$',
+  }),
   'Idempotency-Key': parameter(
     'Idempotency-Key',
     'a string of your choice, unique to this request. If the request is repeated with the same key within 24 hours, the response is the same, and nothing is executed twice; if the endpoint answered 429, the request is executed now.',

@@ -77,6 +77,7 @@ export const intents = {
       'Either all changes are made, or none: a refusal lists the places in `details.issues`, such as `/create/3/endpoint/url`. After an interruption, read the registered intents and send the remaining changes.',
     credential: 'admin',
     body: intentChanges,
+    requestHeaders: ['Import-Id'],
     answer: intentsChanged,
     needs: { table: changingIntents, addressRules: true, invokes: ['snapshot-search-index'] },
     example: {

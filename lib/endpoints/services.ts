@@ -40,6 +40,7 @@ export const services = {
     credential: 'admin',
     success: 201,
     body: serviceInput,
+    requestHeaders: ['Import-Id'],
     answer: savedService,
     headers: ['ETag', 'Location'],
     needs: { table: { ...changes, serviceName: ['getAll', 'put'], service: ['put'], namespace: ['getAll', 'update'] } },
@@ -54,7 +55,7 @@ export const services = {
       'Replaces the whole record: members that the body omits are removed, except `namespace`, which never changes once set. Accepts what GET returned.',
     credential: 'admin',
     body: serviceUpdate,
-    requestHeaders: ['If-Match'],
+    requestHeaders: ['If-Match', 'Import-Id'],
     answer: savedService,
     headers: ['ETag'],
     needs: {
@@ -75,7 +76,7 @@ export const services = {
     summary: 'Delete a service and its intents',
     description: "After the response, none of the service's intents can be found, listed or executed.",
     credential: 'admin',
-    requestHeaders: ['If-Match'],
+    requestHeaders: ['If-Match', 'Import-Id'],
     needs: {
       table: {
         ...recordChanges,

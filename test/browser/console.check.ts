@@ -501,7 +501,7 @@ paths:
     const { entries, head } = bodyOf(await api.asAdmin('GET', `/api/changes?id=${uids[0]}`));
     await go(`#/history?id=${encodeURIComponent(uids[0] ?? '')}`);
     const row = page.getByRole('row').filter({ has: page.getByRole('rowheader', { name: String(entries[0].seq), exact: true }) });
-    await row.getByRole('cell', { name: 'create intent (2)', exact: true }).waitFor();
+    await row.getByRole('cell', { name: 'create 2 intents', exact: true }).waitFor();
     expect(await page.getByRole('row').count()).toBe(2);
     expect(await row.getByRole('listitem').count()).toBe(0);
     await row.getByText('2 records').click();

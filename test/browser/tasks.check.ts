@@ -232,7 +232,7 @@ given('tasks in the console', () => {
         await page.getByText('Pays people back, but slowly.').waitFor();
         await click(button('Undo this change'));
         await click(confirmation(page, 'Undo this change'));
-        await page.getByText(/^Change \d+ has been undone/).waitFor();
+        await page.getByText('Undone: the change.').waitFor();
       },
     ],
   ];

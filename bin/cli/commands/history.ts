@@ -3,7 +3,7 @@ import { readAnswer } from '../../../registry/api.ts';
 import { CliFailure, usageFailure } from '../../../registry/failure.ts';
 import { openChainCheck } from '../../../registry/log-chain.ts';
 import { readPages } from '../../../registry/read.ts';
-import { type ChangedRecord, compareVersions, findObstacle, readChange, undoChange } from '../../../registry/undo.ts';
+import { type ChangedRecord, compareVersions, findObstacle, readChange, readWhole, undoChanges } from '../../../registry/undo.ts';
 import { changedKinds, changePage, type LogEntry, type LoggedChange, type LogHead } from '../../../schemas/changes.ts';
 import { openContext, readDurationMs } from '../context.ts';
 import { printJson, type Terminal } from '../terminal.ts';
@@ -83,17 +83,18 @@ export function addHistory(program: CommandUnknownOpts): void {
     });
   history
     .command('undo <number>')
-    .description('Undo a change of services, intents or the policy, unless they have changed since')
+    .description('Undo a change of services, intents or the policy, or the whole import that it belongs to, unless they have changed since')
     .option('-y, --yes', 'do not ask for confirmation')
     .action(async (number, { yes }, command) => {
       const { api, terminal } = openContext(command);
-      const details = await readChange(api, number);
-      const obstacle = findObstacle(details);
-      if (obstacle !== undefined) throw new CliFailure('failure', obstacle);
-      if (!yes) showRecords(terminal, compareVersions(details));
-      await terminal.requireConfirmation('Undo this change?', yes);
-      await undoChange(api, details);
-      terminal.result({ undone: details.entry.seq }, `Entry ${details.entry.seq} is undone.`);
+      const whole = await readWhole(api, number);
+      for (const obstacle of whole.map(findObstacle)) if (obstacle !== undefined) throw new CliFailure('failure', obstacle);
+      if (!yes) for (const details of whole) showRecords(terminal, compareVersions(details));
+      const what = whole.length > 1 ? `the import of ${whole.length} entries` : 'this change';
+      await terminal.requireConfirmation(`Undo ${what}?`, yes);
+      await undoChanges(api, whole);
+      const undone = whole.map(({ entry }) => entry.seq);
+      terminal.result({ undone }, undone.length > 1 ? `Entries ${undone.join(', ')} are undone.` : `Entry ${number} is undone.`);
     });
   history
     .command('verify')

@@ -1,13 +1,13 @@
 import type { Difference } from '../../../registry/differences.ts';
-import { compareVersions, findObstacle, undoChange } from '../../../registry/undo.ts';
+import { compareVersions, findObstacle, readWhole, undoChanges } from '../../../registry/undo.ts';
 import { type ChangeDetails, type ChangePage, changedKinds, type LogEntry } from '../../../schemas/changes.ts';
 import type { ServiceList } from '../../../schemas/service.ts';
 import { Choice } from '../components/controls.tsx';
 import { Awaited } from '../components/states.tsx';
 import { Table } from '../components/table.tsx';
-import { Ago, Heading, Link, Part, Shown, Time, Way } from '../components/text.tsx';
+import { Ago, Heading, Items, Link, Part, Shown, Time, Way } from '../components/text.tsx';
 import { showToast } from '../components/toast.tsx';
-import { openAdminApi, useRead } from '../gate.ts';
+import { openAdminApi, useRead, useWork } from '../gate.ts';
 import { go, linkTo } from '../route.ts';
 import { Act } from './act.tsx';
 
@@ -62,38 +62,45 @@ export function Changes({ asked }: { asked: Record<string, string> }) {
       <Table
         label="Changes"
         heads={['Entry', 'When', 'Who', 'What', 'Record']}
-        rows={(entries ?? []).map((entry) => [
-          <Link to={linkTo(['history', String(entry.seq)])} text={String(entry.seq)} />,
-          <Ago at={entry.at} />,
-          entry.actor.user_name ?? entry.actor.client_id ?? entry.actor.subject,
-          countChanges(entry),
-          <Records key={entry.seq} entry={entry} names={names} />,
-        ])}
+        rows={[...Map.groupBy(entries ?? [], ({ import_id, seq }) => import_id ?? seq).values()].map(([newest, ...others]) => {
+          if (!newest) return [];
+          const { seq, at, actor } = newest;
+          const first = others.at(-1)?.seq;
+          const changes = [newest, ...others].flatMap((entry) => entry.changes);
+          return [
+            <Link to={linkTo(['history', String(seq)])} text={first === undefined ? String(seq) : `${first} to ${seq}`} />,
+            <Ago at={at} />,
+            actor.user_name ?? actor.client_id ?? actor.subject,
+            countChanges(changes),
+            <Records key={seq} changes={changes} names={names} />,
+          ];
+        })}
       />
       <Way to={next && linkTo(['history'], next)} title="Older" />
     </>
   );
 }
 
-/** The actions, counted if repeated: `create intent (28), delete intent`. */
-function countChanges({ changes }: LogEntry): string {
+/** The actions, counted if repeated: `create 28 intents, delete intent`. */
+function countChanges(changes: LogEntry['changes']): string {
   const groups = Map.groupBy(changes, ({ action, kind }) => `${action} ${kind}`);
-  return [...groups].map(([what, { length }]) => (length > 1 ? `${what} (${length})` : what)).join(', ');
+  return [...groups].map(([what, { length }]) => (length > 1 ? `${what.replace(' ', ` ${length} `)}s` : what)).join(', ');
 }
 
 const places: Partial<Record<string, string>> = { service: 'services', intent: 'intents', agent: 'agents' };
 
-/** The changed record, or several records that can be unfolded. */
-function Records({ entry: { changes }, names }: { entry: LogEntry; names: ReadonlyMap<string, string> }) {
-  const [first] = changes;
-  if (first && changes.length === 1) {
-    const { id, kind } = first;
-    const place = places[kind];
-    return place ? <Link to={linkTo([place, id])} text={names.get(id) ?? id} /> : <Shown text={id} />;
-  }
+/** The changed record, or several records that can be unfolded, with their service if it was changed too. */
+function Records({ changes, names }: { changes: LogEntry['changes']; names: ReadonlyMap<string, string> }) {
+  const service = changes.find(({ kind }) => kind === 'service');
+  const only = changes.length === 1 ? changes[0] : service;
+  const place = only && places[only.kind];
+  const link = only && (place ? <Link to={linkTo([place, only.id])} text={names.get(only.id) ?? only.id} /> : <Shown text={only.id} />);
+  if (changes.length === 1) return link;
   return (
     <details>
-      <summary>{changes.length} records</summary>
+      <summary>
+        {link} {changes.length} records
+      </summary>
       <ul>
         {changes.map(({ action, kind, id }) => (
           <li key={`${kind} ${id}`}>
@@ -107,45 +114,51 @@ function Records({ entry: { changes }, names }: { entry: LogEntry; names: Readon
 
 /** A change: who made it, the differences in each record, and how to undo it. */
 export function ChangeView({ seq }: { seq: string }) {
-  const reading = useRead<ChangeDetails>(`/api/changes/${seq}`, {}, 'admin');
+  const reading = useWork(() => readWhole(openAdminApi(), seq), [seq]);
   return (
     <article>
       <Way to={linkTo(['history'])} title="History" />
       <Heading title={`Change ${seq}`} />
       <Awaited reading={reading} rows={4} />
-      {reading.answer && <Details details={reading.answer.value} />}
+      {reading.answer && <Details seq={seq} whole={reading.answer} />}
     </article>
   );
 }
 
-function Details({ details }: { details: ChangeDetails }) {
-  const { seq, at, actor, request_id } = details.entry;
-  const obstacle = findObstacle(details);
+function Details({ seq, whole }: { seq: string; whole: readonly ChangeDetails[] }) {
+  const [{ entry } = { entry: undefined }] = whole;
+  const obstacle = whole.map(findObstacle).find((one) => one !== undefined);
+  const records = whole.flatMap(compareVersions);
+  const created = records.filter(({ differences }) => !differences).map(({ action, kind, id }) => `${action} ${kind} ${id}`);
+  const what = whole.length > 1 ? 'this import' : 'this change';
+  if (!entry) return null;
+  const { at, actor, request_id } = entry;
   return (
     <>
       <p>
         <Shown text={actor.user_name ?? actor.client_id ?? actor.subject} />, <Time at={at} />, request <code>{request_id}</code>
       </p>
-      {compareVersions(details).map(({ kind, id, action, differences }) => (
-        <Part key={`${kind} ${id}`} title={`${action} ${kind} ${id}`}>
-          {differences ? (
-            <Diff label={`Changes of ${id}`} differences={differences} />
-          ) : (
-            <p class="quiet">There is no earlier version to compare it with.</p>
-          )}
-        </Part>
-      ))}
+      {whole.length > 1 && <p>Part of an import of {whole.length} entries.</p>}
+      <Items texts={created} />
+      {records.map(
+        ({ kind, id, action, differences }) =>
+          differences && (
+            <Part key={`${kind} ${id}`} title={`${action} ${kind} ${id}`}>
+              <Diff label={`Changes of ${id}`} differences={differences} />
+            </Part>
+          ),
+      )}
       <Part title="Undo">
         {obstacle ? (
           <p>{obstacle}</p>
         ) : (
           <Act
-            title="Undo this change"
+            title={`Undo ${what}`}
             isDangerous
             command={`history undo ${seq}`}
-            act={() => undoChange(openAdminApi(), details)}
+            act={() => undoChanges(openAdminApi(), whole)}
             onDone={() => {
-              showToast(`Change ${seq} has been undone.`);
+              showToast(`Undone: ${what.replace('this', 'the')}.`);
               go(linkTo(['history']));
             }}
           />

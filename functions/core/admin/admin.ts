@@ -16,6 +16,8 @@ export interface Admin {
   namespaces?: readonly string[];
   /** absent for operators' programs */
   requestId?: string;
+  /** of the import that the request belongs to, if any */
+  importId?: string;
 }
 
 export const nameOf = ({ actor: { user_name, client_id, subject } }: Admin): string => user_name ?? client_id ?? subject;

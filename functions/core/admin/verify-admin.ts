@@ -1,9 +1,10 @@
 import { CognitoJwtVerifier } from 'aws-jwt-verify';
 import { assertIsJwks, SimpleJwksCache } from 'aws-jwt-verify/jwk';
+import { importIdPattern, importIdProblem } from '../../../schemas/changes.ts';
 import { isNamespace } from '../../../schemas/intent-uid.ts';
 import { bearerToken, invalidToken } from '../http/bearer.ts';
 import type { ApiRequest } from '../http/request.ts';
-import { ApiError, unavailable } from '../runtime/api-error.ts';
+import { ApiError, invalidParameter, unavailable } from '../runtime/api-error.ts';
 import { readEnvironment, splitList } from '../runtime/environment.ts';
 import type { Actor, Admin } from './admin.ts';
 
@@ -36,7 +37,10 @@ export function openAdminVerifier({ userPool, clientIds, adminScope }: AdminSett
         details: { reason: 'not_admin' },
       });
     }
-    return { actor: toActor(claims), ...rights, requestId: request.requestId };
+    const importId = request.header('import-id');
+    if (importId !== undefined && !importIdPattern.test(importId))
+      throw invalidParameter([{ path: '', problem: `the header Import-Id ${importIdProblem}` }]);
+    return { actor: toActor(claims), ...rights, requestId: request.requestId, ...(importId !== undefined && { importId }) };
   };
 }
 

@@ -50,6 +50,7 @@ export function openChangeLog(table: Table, days: number = defaultRetentionDays)
       at: now > earliest ? now : earliest,
       actor: by.actor,
       request_id,
+      ...(by.importId !== undefined && { import_id: by.importId }),
       ...(namespace !== undefined && { namespace }),
       changes,
       previous: digest,

@@ -103,12 +103,14 @@ export function selectEntries(wanted: {
   id?: string | undefined;
   /** user name, client id or token subject */
   actor?: string | undefined;
+  import_id?: string | undefined;
   namespaces?: readonly string[] | undefined;
 }): LogQuery['isWanted'] {
-  const { kind, id, actor, namespaces } = wanted;
+  const { kind, id, actor, import_id, namespaces } = wanted;
   if (Object.values(wanted).every((value) => value === undefined)) return undefined;
   return (entry) =>
     entry.changes.some((change) => (kind === undefined || change.kind === kind) && (id === undefined || change.id === id)) &&
     (actor === undefined || Object.values(entry.actor).includes(actor)) &&
+    (import_id === undefined || entry.import_id === import_id) &&
     (namespaces === undefined || (entry.namespace !== undefined && namespaces.includes(entry.namespace)));
 }

@@ -54,13 +54,13 @@ const open = () => openAdminVerifier({ userPool, clientIds: [clientId, 'machines
 /** The last admin that the verifier admitted. */
 let admitted: Admin | undefined;
 
-async function knock(token: string | undefined, verifyAdmin = open()): Promise<Answer> {
+async function knock(token: string | undefined, verifyAdmin = open(), headers: Record<string, string> = {}): Promise<Answer> {
   admitted = undefined;
   const steps = forAdmins(verifyAdmin, async (admin) => {
     admitted = admin;
     return noContent();
   });
-  return invoke(steps, 'GET /', { ...(token !== undefined && { headers: { Authorization: `Bearer ${token}` } }) });
+  return invoke(steps, 'GET /', { headers: { ...headers, ...(token !== undefined && { Authorization: `Bearer ${token}` }) } });
 }
 
 const invalid = 'The admin token is not valid: it must be an unexpired access token of this deployment. Log in again.';
@@ -88,6 +88,17 @@ test.each<[string, JWTPayload, Partial<Admin>]>([
 ])('verifyAdmin admits %s with their rights', async (_, claims, expected) => {
   expect(await knock(await sign(claims))).toMatchObject({ status: 204 });
   expect(admitted).toEqual({ ...expected, requestId: 'request-1' });
+});
+
+test('verifyAdmin tells the import that a request belongs to, unless its id is malformed', async () => {
+  const token = await sign(adminClaims);
+  expect(await knock(token, open(), { 'Import-Id': 'import-1' })).toMatchObject({ status: 204 });
+  expect(admitted).toMatchObject({ importId: 'import-1' });
+  const answer = await knock(token, open(), { 'Import-Id': 'an import' });
+  expect(answer).toMatchObject({ status: 400, body: { error: { code: 'INVALID_PARAMETER' } } });
+  expect(answer.body.error.details.issues).toEqual([
+    { path: '', problem: 'the header Import-Id must be at most 64 letters, digits, - and _' },
+  ]);
 });
 
 test('verifyAdmin requires a token', async () => {
