@@ -238,6 +238,7 @@ given('the console', () => {
     await page.getByLabel('Query parameters: name 2').pressSequentially('tenants');
     expect(await page.getByLabel('Query parameters: value 1').inputValue()).toBe('secret-of-the-tenant');
     await page.getByLabel('Query parameters: name 2').fill('');
+    await page.getByText('Rotation and allowed origins').click();
     await page.getByLabel('Allowed origins').fill('http://shared.example');
     await press('Set the credential');
     await problemOf('Allowed origins').getByText('https').waitFor();
@@ -252,7 +253,7 @@ given('the console', () => {
     expect(await kept()).not.toContain('secret-of');
     await signInAgain();
     await press('Set the credential');
-    await page.getByText('X-Api-Key, tenant, sent to https://shared.example only.').waitFor();
+    await page.getByText('Credential set: X-Api-Key, tenant, sent only to https://shared.example').waitFor();
     expect(await page.content()).not.toContain('secret-of');
     expect(await kept()).not.toContain('secret-of');
     for (const field of ['Header fields: value 1', 'Query parameters: value 1']) expect(await page.getByLabel(field).inputValue()).toBe('');
@@ -324,7 +325,7 @@ given('the console', () => {
     await page.getByRole('row', { name: /\/credential/ }).waitFor();
     await press('Overwrite with mine');
     await openTab('Credential');
-    await page.getByText('X-Api-Key, sent to https://typed.example only.').waitFor();
+    await page.getByText('Credential set: X-Api-Key, sent only to https://typed.example').waitFor();
     expect((await api.call('GET', `/api/services/${id}`))?.body.description).toBe('Mine');
   });
 
@@ -459,6 +460,7 @@ paths:
     await page.getByRole('heading', { name: '2 created, 0 changed, 0 failed' }).waitFor();
     await page.getByRole('link', { name: 'Set its credential' }).click();
     await page.getByRole('heading', { name: 'In parts' }).waitFor();
+    await page.getByText('missing', { exact: true }).waitFor();
     expect(await page.getByLabel('Header fields: name 1').inputValue()).toBe('X-Key');
     expect(await page.getByLabel('Query parameters: name 1').inputValue()).toBe('tenant');
     await expectAccessible(page);
@@ -581,6 +583,12 @@ paths:
     await page.getByLabel('Header fields: value 1').fill('long-enough-to-hide');
     await press('Set the credential');
     await isShort.waitFor({ state: 'detached' });
+    await page.getByLabel('Kind').selectOption({ label: 'Name and password (Basic)' });
+    await page.getByLabel('Name (required)').first().fill('somebody');
+    await page.getByLabel('Password (required)').fill('long-enough-to-hide');
+    await press('Set the credential');
+    await page.getByText('Credential set: Authorization, sent only to https://warned.example').waitFor();
+    expect(await page.getByLabel('Password (required)').inputValue()).toBe('');
   });
 
   test('the console pauses a service and shows that on its intents', async () => {

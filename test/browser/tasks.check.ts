@@ -135,7 +135,7 @@ given('tasks in the console', () => {
         await page.getByLabel('Header fields: name 1').fill('X-Api-Key');
         await page.getByLabel('Header fields: value 1').fill('a-secret-of-parcels');
         await click(button('Set the credential'));
-        await page.getByText('sent to https://parcels.example only.').waitFor();
+        await page.getByText('sent only to https://parcels.example').waitFor();
       },
     ],
     [

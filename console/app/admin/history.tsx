@@ -4,8 +4,8 @@ import { type ChangeDetails, type ChangePage, changedKinds, type LogEntry } from
 import type { ServiceList } from '../../../schemas/service.ts';
 import { Choice } from '../components/controls.tsx';
 import { Awaited } from '../components/states.tsx';
-import { Table } from '../components/table.tsx';
-import { Ago, Heading, Items, Link, Part, Shown, Time, Way } from '../components/text.tsx';
+import { FoldedTable, Table } from '../components/table.tsx';
+import { Ago, Heading, Link, Part, Shown, Time, Way } from '../components/text.tsx';
 import { showToast } from '../components/toast.tsx';
 import { openAdminApi, useRead, useWork } from '../gate.ts';
 import { go, linkTo } from '../route.ts';
@@ -97,18 +97,19 @@ function Records({ changes, names }: { changes: LogEntry['changes']; names: Read
   const link = only && (place ? <Link to={linkTo([place, only.id])} text={names.get(only.id) ?? only.id} /> : <Shown text={only.id} />);
   if (changes.length === 1) return link;
   return (
-    <details>
-      <summary>
-        {link} {changes.length} records
-      </summary>
-      <ul>
-        {changes.map(({ action, kind, id }) => (
-          <li key={`${kind} ${id}`}>
-            {action} <Shown text={id} />
-          </li>
-        ))}
-      </ul>
-    </details>
+    <>
+      {link}
+      <details>
+        <summary>{changes.length} records</summary>
+        <ul>
+          {changes.map(({ action, kind, id }) => (
+            <li key={`${kind} ${id}`}>
+              {action} <Shown text={id} />
+            </li>
+          ))}
+        </ul>
+      </details>
+    </>
   );
 }
 
@@ -139,7 +140,7 @@ function Details({ seq, whole }: { seq: string; whole: readonly ChangeDetails[] 
         <Shown text={actor.user_name ?? actor.client_id ?? actor.subject} />, <Time at={at} />, request <code>{request_id}</code>
       </p>
       {whole.length > 1 && <p>Part of an import of {whole.length} entries.</p>}
-      <Items texts={created} />
+      <FoldedTable title="Records" label="Records" rows={created.map((text) => [text])} />
       {records.map(
         ({ kind, id, action, differences }) =>
           differences && (

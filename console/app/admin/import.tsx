@@ -213,6 +213,8 @@ const NextSteps = ({ serviceId, dry: { plan, changes } }: { serviceId: string; d
 /** Link to the service, with the form for the credential that the document requires, if any. */
 function linkToCredential(serviceId: string, { credentialLocations, oauth }: DryRun['plan']): string {
   const query = new URLSearchParams(credentialLocations.map(({ kind, name }) => [kind, name]));
+  const scheme = credentialLocations.find((location) => location.scheme)?.scheme;
+  if (scheme) query.set('scheme', scheme);
   if (oauth) query.set('oauth', JSON.stringify(oauth));
   return query.size > 0 ? `${linkTo(['services', serviceId], { tab: 'credential' })}&${query}` : linkTo(['services', serviceId]);
 }

@@ -7,7 +7,7 @@ const field = {
   name: 'address',
   label: 'Or the address of an MCP server',
   type: 'string',
-  hint: 'For example https://tools.example.com/mcp; the gate reads its tools',
+  hint: 'For example https://tools.example.com/mcp. An OpenAPI document at an address is imported with npx intent-gate import URL',
 } as const;
 
 function Address({ isBusy, onAddress }: ChosenImport) {
