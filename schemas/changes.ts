@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { importIdPattern, importIdProblem } from './header.ts';
 import { pageQuery } from './pagination.ts';
 
 const changeActions = {
@@ -21,9 +22,6 @@ const describedActions = Object.entries(changeActions)
 
 export const changedKinds = ['service', 'intent', 'agent', 'execution', 'policy'] as const;
 
-/** Chosen by the program that imports a service, and sent with each of its requests. */
-export const importIdPattern = /^[\w-]{1,64}$/;
-export const importIdProblem = 'must be at most 64 letters, digits, - and _';
 const importId = z.string().regex(importIdPattern, importIdProblem);
 
 export const changesQuery = z.object({

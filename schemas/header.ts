@@ -60,3 +60,7 @@ export const namedValues = <Name extends z.ZodType<string>>(name: Name, value: z
 export const publicHeaders = namedValues(publicHeaderName, headerValue, foldHeaderName)
   .refine((fields) => Object.keys(fields).length <= 10, 'must have at most 10 header fields')
   .meta({ description: 'header fields sent with every call; they are public, so they must not contain secrets' });
+
+/** The header Import-Id, chosen by the program that imports a service, and sent with each of its requests. */
+export const importIdPattern = /^[\w-]{1,64}$/;
+export const importIdProblem = 'must be at most 64 letters, digits, - and _';

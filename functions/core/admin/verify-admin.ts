@@ -1,6 +1,6 @@
 import { CognitoJwtVerifier } from 'aws-jwt-verify';
 import { assertIsJwks, SimpleJwksCache } from 'aws-jwt-verify/jwk';
-import { importIdPattern, importIdProblem } from '../../../schemas/changes.ts';
+import { importIdPattern, importIdProblem } from '../../../schemas/header.ts';
 import { isNamespace } from '../../../schemas/intent-uid.ts';
 import { bearerToken, invalidToken } from '../http/bearer.ts';
 import type { ApiRequest } from '../http/request.ts';
