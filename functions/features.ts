@@ -27,7 +27,7 @@ import { callSignerFromEnvironment } from './web-bot-auth/signer.ts';
 /** Around the attempt of each call, the first outermost. */
 const around: readonly ((table: Table) => Around)[] = [receiptsFromEnvironment, tokensFromEnvironment];
 
-/** At most one has a record that is read with those of an execution. */
+/** At most one adds a record to those that an execution reads. */
 const grants: readonly GrantKeysOf[] = [personGrantKeys];
 
 /** What notes something about each execution. */

@@ -86,7 +86,7 @@ const invoking = {
   'issue-pat': 'requests PATs, which it cannot sign',
   'search-intents': 'suggests intents similar to an unknown one',
   'run-deferred-call': 'starts deferred calls',
-  'snapshot-search-index': 'has a snapshot saved during a bulk',
+  'snapshot-search-index': 'has a snapshot saved during a bulk import',
 } as const;
 
 const snapshotUses = { read: ['s3:GetObject', 'opens'], write: ['s3:GetObject s3:PutObject s3:DeleteObject', 'saves'] } as const;

@@ -48,7 +48,7 @@ export interface ApprovalRequestParts {
   approvalSeconds: number;
 }
 
-/** Lets each call wait that a rule of the policy requires a person to approve. */
+/** Holds each call that a person must approve. */
 export const openApprovalRequests =
   ({ announce, approvalSeconds }: ApprovalRequestParts): Instead =>
   (execution, call, defer) => {

@@ -34,7 +34,7 @@ function keyOf(secret: string | undefined): Buffer {
 
 /**
  * Tells a webhook of calls that wait for approval, in the form of Standard Webhooks 1.0, without arguments: each at least once, under one
- * `webhook-id`, oldest first. A call that nobody could be told of is tried again by each run until it has been decided or has expired.
+ * `webhook-id`, oldest first. If the webhook does not accept one, the later ones wait, and the next run tries it again, until it has been decided or has expired.
  */
 export const createAction =
   ({ table, url, readSecret, timeoutMs = 5_000 }: Deps) =>
@@ -63,8 +63,9 @@ export const createAction =
     for (const { id } of untold) {
       if (remainingMs() < 2 * timeoutMs) break;
       const call = await approvals.find(id);
-      const status = call?.item.state === 'waiting' ? await tell(call) : 204;
-      if (status === undefined || status >= 300) {
+      const isWaiting = call?.item.state === 'waiting';
+      const status = isWaiting ? await tell(call) : undefined;
+      if (isWaiting && (status === undefined || status >= 300)) {
         // the address may contain a secret, so only its origin is logged
         log.error('notice not sent', { to: new URL(url).origin, status });
         break;

@@ -2,7 +2,7 @@ import { canonicalDigest } from '../../schemas/canonical.ts';
 import type { OAuthClient } from '../../schemas/credential-input.ts';
 import type { GrantItem } from './grants.ts';
 
-/** Identifies what people agreed to: a grant is of use only as long as it is the same. */
+/** Identifies what people agreed to: a grant is usable only while this stays the same. */
 export const clientIdentity = ({ client_secret: _, ...client }: OAuthClient): string => canonicalDigest(client);
 
 /** Whether a person's grant is of use to a client. */

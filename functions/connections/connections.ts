@@ -36,7 +36,7 @@ const attemptOf = (state: string, { secret }: Session, serviceId: string, baseUr
 /** The connections of people to services. */
 export function openConnections(table: Pick<Table, 'get' | 'put' | 'delete' | 'query' | 'transact'>) {
   return {
-    /** Remembers that a person goes to the issuer. */
+    /** Records that a person is being sent to the issuer. */
     async begin(session: Session, serviceId: string, client: OAuthClient, baseUrl: string): Promise<Attempt> {
       const state = randomBytes(32).toString('base64url');
       const expires_at = Math.floor(Date.now() / 1_000) + connectingSeconds;

@@ -26,7 +26,7 @@ export interface GrantItem extends Item {
   /** absent once the tokens are of no use */
   sealed?: string;
   issued?: number;
-  /** when to renew the access token; absent if the issuer did not say how long it lives */
+  /** when the access token is to be renewed, shortly before it expires; absent if the issuer did not say how long it lives */
   until?: number | undefined;
   /** the renewal that is under way, and when it must have ended */
   lease?: string;
@@ -46,7 +46,7 @@ export interface Renewal {
   serviceId: string;
   /** whether the request can be repeated if its outcome is unknown: not with a refresh token, which may be used up */
   isRepeatable: boolean;
-  /** members of the record if it is written for the first time */
+  /** of the record that is written, see {@link GrantItem.client}; tokens of another client do not count */
   client: string;
   /** @throws IssuerFailure */
   request: (tokens: Tokens | undefined) => Promise<IssuedTokens>;
@@ -151,7 +151,7 @@ export function openGrants(table: Pick<Table, 'get' | 'update' | 'pause'>, seale
     const { until, ...members } = await sealedMembers(key, tokens);
     const store = () =>
       table.update<GrantItem>(key, {
-        set: { ...members, until, client, expires_at: isRepeatable ? expiresAt() : undefined },
+        set: { ...members, until, client, ...(isRepeatable && { expires_at: expiresAt() }) },
         add: [['rev', 1]],
         remove: ['lease', 'lease_until', 'failure', ...(until === undefined ? ['until'] : [])],
         when: [['=', 'lease', lease]],

@@ -121,7 +121,7 @@ export function openIssuers(options: TransportOptions) {
     metadataOf,
     refresh,
 
-    /** RFC 6749 section 4.4. */
+    /** Client credentials, RFC 6749 section 4.4. */
     obtain: (client: OAuthClient, baseUrl: string): Promise<IssuedTokens> =>
       request(client, baseUrl, [], (server, oauthClient, authenticate, own) =>
         clientCredentialsGrantRequest(server, oauthClient, authenticate, { ...targets(client), ...scopeOf(client) }, own),

@@ -30,7 +30,7 @@ export function connectPage(
     `${facts([
       ['Service', service.service_name],
       ['You agree at', issuerHost(client)],
-      ['It is asked for', scopes.length > 0 ? scopes.join(', ') : 'what it allows by default'],
+      ['Requested access', scopes.length > 0 ? scopes.join(', ') : 'what it allows by default'],
       ['Signed in as', person.userName],
       ['Gate', new URL(baseUrl).host],
     ])}
@@ -60,7 +60,7 @@ export const connectedPage = ({ service_name }: ServiceRecord, scopes: readonly 
 
 /** What the issuer said, in a sentence. */
 const sentenceOf = ({ words: { error, description } }: IssuerFailure): string =>
-  `The service has not agreed${error === undefined ? '' : ` (${error})`}. ${description ?? ''}`.trim();
+  `The service refused${error === undefined ? '' : ` (${error})`}. ${description ?? ''}`.trim();
 
 /** Shows refusals, also those of issuers, to the person. */
 export const showRefusals = (action: Action): Action =>

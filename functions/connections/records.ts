@@ -1,4 +1,5 @@
 import type { GrantKeysOf } from '../core/execution/resolve.ts';
+import { isPerson } from '../core/pat/holder.ts';
 import { definePartitions, type Key } from '../core/table/keys.ts';
 
 declare module '../core/table/keys.ts' {
@@ -12,9 +13,6 @@ const key = definePartitions({
   grant: { table: 'activity', prefix: 'GRANT#' },
   connecting: { table: 'activity', prefix: 'CONNECTING#' },
 });
-
-/** Whether the principal of a call is a person: see `core/pat/holder.ts`. */
-const isPerson = (principal: string): boolean => principal.startsWith('person.');
 
 export const connectionKeys = {
   /** @param person - see `core/pat/holder.ts` */

@@ -13,7 +13,7 @@ export const connectUrl = (serviceId: string, baseUrl: string): string => `${bas
 export const connectFirst = (serviceId: string, baseUrl: string, failure?: IssuerWords) =>
   new ApiError(
     'FORBIDDEN',
-    `The service needs the consent of the person you act for${failure ? ', once more' : ''}. Nothing was sent; let the person open details.url and connect, then send the call again.`,
+    `The service needs the consent of the person you act for${failure ? ' again' : ''}. Nothing was sent; let the person open details.url and connect, then send the call again.`,
     {
       details: { reason: 'connect', url: connectUrl(serviceId, baseUrl), outcome: 'not_sent', ...(failure && detailsOf(failure)) },
     },

@@ -20,7 +20,7 @@ import { sealerFromEnvironment } from './seal.ts';
 /** How long opened tokens are cached, in milliseconds. */
 const openMs = 3_600_000;
 
-/** How long a token of the gate is used of which the issuer does not say how long it lives, in milliseconds. */
+/** How long the gate uses its own token if the issuer states no lifetime, in milliseconds. */
 const unsaidMs = 3_600_000;
 
 /** A token that the service refuses although it is younger than this, in milliseconds, is not renewed: a new one would be refused, too. */
@@ -42,7 +42,7 @@ export interface TokenRequest extends Pick<ResolvedCall, 'service' | 'grant' | '
   stored: StoredCredential;
 }
 
-interface Client extends TokenRequest {
+interface ClientCall extends TokenRequest {
   /** with its fixed values */
   credential: Credential;
   client: OAuthClient;
@@ -55,13 +55,13 @@ interface Token {
   renew: () => Promise<Token>;
 }
 
-/** Opens what obtains the token of a call: that of the gate itself or, with the record that the execution has read, of the person for whom the agent acts. */
+/** Returns a function that obtains the token of a call: that of the gate itself or, with the record that the execution has read, of the person for whom the agent acts. */
 export function openTokens({ table, credentials, grants, issuers, now = Date.now }: TokenParts) {
   const opened = new QuickLRU<string, Credential>({ maxSize: 2_000, maxAge: openMs });
   const ofGate = new QuickLRU<string, GrantItem>({ maxSize: 1_000 });
 
   /** What a call carries with the tokens of a record; undefined if they cannot be opened. */
-  async function valuesOf(key: Key, item: GrantItem, { credential, stored }: Client): Promise<Credential | undefined> {
+  async function valuesOf(key: Key, item: GrantItem, { credential, stored }: ClientCall): Promise<Credential | undefined> {
     const id = JSON.stringify([key, item.consent, item.client, item.rev, stored.version]);
     const known = opened.get(id);
     if (known) return known;
@@ -73,13 +73,13 @@ export function openTokens({ table, credentials, grants, issuers, now = Date.now
     return values;
   }
 
-  const renewalOf = ({ service, client, baseUrl }: Client, key: Key): Pick<Renewal, 'key' | 'serviceId' | 'discard'> => ({
+  const renewalOf = ({ service, client, baseUrl }: ClientCall, key: Key): Pick<Renewal, 'key' | 'serviceId' | 'discard'> => ({
     key,
     serviceId: service.service_id,
     discard: (tokens) => issuers.revoke(client, tokens, baseUrl),
   });
 
-  async function tokenOfGate(call: Client): Promise<Token> {
+  async function tokenOfGate(call: ClientCall): Promise<Token> {
     const { service, client, stored, baseUrl } = call;
     const key = connectionKeys.ofService(service.service_id);
     const id = `${service.service_id} ${stored.version}`;
@@ -106,7 +106,7 @@ export function openTokens({ table, credentials, grants, issuers, now = Date.now
     return ((isFresh(found) || undefined) && (await use(found))) ?? renew(found);
   }
 
-  async function tokenOfPerson(call: Client): Promise<Token> {
+  async function tokenOfPerson(call: ClientCall): Promise<Token> {
     const { service, client, principal, baseUrl } = call;
     const { service_id: serviceId } = service;
     const [key] = personGrantKeys(serviceId, principal);
@@ -141,7 +141,7 @@ export function openTokens({ table, credentials, grants, issuers, now = Date.now
     return isOver && isConnected(item, client, now()) ? renew(item) : use(item);
   }
 
-  async function readClient(request: TokenRequest): Promise<Client> {
+  async function readClient(request: TokenRequest): Promise<ClientCall> {
     const { service, stored, url } = request;
     try {
       const credential = await credentials.read(service.service_id, stored);

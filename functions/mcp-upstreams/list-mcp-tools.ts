@@ -55,6 +55,13 @@ export const createAction = ({ services, relay, egress }: Deps): AdminAction => 
     const service = service_id === undefined ? { service_id: '', service_url: url } : await services.find(service_id);
     if (!service) throw noSuchService();
     if ('service_name' in service) requireNamespace(admin, service.namespace);
+    if ('credential' in service && service.credential?.oauth)
+      throw invalidParameter([
+        {
+          path: '/service_id',
+          problem: 'must not have an OAuth client: give the service a token of your own for the import, and the client after it',
+        },
+      ]);
     const { requestId, baseUrl } = request;
     const names = { intentUid: 'mcp-tools', agentId: 'admin', account: 'admin', executionId: requestId };
     const call = { request: { method: 'POST' as const, url }, service, ...names, requestId, baseUrl, deadlineMs };

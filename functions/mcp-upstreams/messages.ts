@@ -80,7 +80,7 @@ export function toCall(
   };
 }
 
-/** A value of a header field: other than visible ASCII is encoded (MCP 2026-07-28, Streamable HTTP, "Value Encoding"). */
+/** A value of a header field: anything but visible ASCII is encoded (MCP 2026-07-28, Streamable HTTP, "Value Encoding"). */
 export const headerText = (text: string): string =>
   /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(text) && !/^=\?base64\?.*\?=$/.test(text)
     ? text
@@ -115,7 +115,7 @@ export const findResponse = (id: number, messages: readonly JsonObject[]): JsonO
   messages.find(({ id: other, error }) => messages.length === 1 && (other === undefined || other === null) && isObject(error));
 
 /**
- * Reads a stream until the response to a request, or until the server asks for something else than a sign of life.
+ * Reads a stream until the response to a request, or until the server asks for anything other than a ping.
  * @param onPing - answers a ping
  */
 export const untilAnswered =

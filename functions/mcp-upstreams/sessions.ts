@@ -22,7 +22,7 @@ export interface Asked {
   response: JsonObject | undefined;
 }
 
-/** Sends a call; the server has acted on no other one. */
+/** Sends a call, and again where the relay says that the server has not acted yet. */
 export async function send(relay: Pick<Relay, 'connect'>, call: UpstreamCall): Promise<UpstreamAnswer> {
   let outcome = await (await relay.connect(call)).send();
   while ('giveUp' in outcome) outcome = await outcome.send();
@@ -50,12 +50,13 @@ export async function ask(
 const discoveryMs = 5_000;
 
 /**
- * Finds out how to speak to servers. Sessions are kept in this process, for each agent its own, because servers keep state in them.
+ * Finds out how to speak to servers. Sessions are kept in this process: each account has its own, because servers keep state in them; what was
+ * agreed with a server without sessions is shared.
  */
 export function openSessions(relay: Pick<Relay, 'connect'>) {
   const sessions = new QuickLRU<string, Session>({ maxSize: 1_000 });
   const serverOf = ({ request, service }: UpstreamCall): string => JSON.stringify([request.url, service.service_id]);
-  const holderOf = (call: UpstreamCall): string => JSON.stringify([serverOf(call), call.account]);
+  const sessionKeyOf = (call: UpstreamCall): string => JSON.stringify([serverOf(call), call.account]);
 
   async function open(call: UpstreamCall): Promise<Session> {
     const endMs = performance.now() + call.deadlineMs;
@@ -96,15 +97,15 @@ export function openSessions(relay: Pick<Relay, 'connect'>) {
      * @throws CallFailed whose outcome is `not_sent`, because no tool has been called
      */
     async find({ idempotencyKey: _, ...call }: UpstreamCall): Promise<Session> {
-      const known = sessions.get(holderOf(call)) ?? sessions.get(serverOf(call));
+      const known = sessions.get(sessionKeyOf(call)) ?? sessions.get(serverOf(call));
       if (known) return known;
       const session = await open(call);
-      sessions.set(session.id === undefined ? serverOf(call) : holderOf(call), session);
+      sessions.set(session.id === undefined ? serverOf(call) : sessionKeyOf(call), session);
       return session;
     },
     /** Forgets a session that the server no longer knows. */
     forget(call: UpstreamCall, session: Session): void {
-      for (const key of [holderOf(call), serverOf(call)]) if (sessions.get(key) === session) sessions.delete(key);
+      for (const key of [sessionKeyOf(call), serverOf(call)]) if (sessions.get(key) === session) sessions.delete(key);
     },
   };
 }

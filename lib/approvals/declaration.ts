@@ -16,7 +16,7 @@ declare module '../endpoints/needs.ts' {
   }
 }
 
-const read = ['get', 'put'] as const;
+const readAndWrite = ['get', 'put'] as const;
 
 /** Whether an address may be told of waiting calls: https, or this machine. */
 function isWebhook(text: string): boolean {
@@ -93,9 +93,9 @@ export const approvals = {
     },
   ],
   additions: {
-    'execute-intent': { needs: { table: { held: read }, announces: true } },
-    'get-execution': { needs: { table: { held: read } } },
-    'block-agent': { needs: { table: { held: ['getAll', ...read] } } },
+    'execute-intent': { needs: { table: { held: readAndWrite }, announces: true } },
+    'get-execution': { needs: { table: { held: readAndWrite } } },
+    'block-agent': { needs: { table: { held: ['getAll', ...readAndWrite] } } },
   },
   settings: {
     approvalSeconds: wholeNumber(60, 12 * 3_600)

@@ -23,7 +23,7 @@ export const maxOfPart = maxWaitingCalls / partCount;
 const newMs = 24 * 3_600_000;
 const newWeight = 10;
 
-/** `approval`: calls that wait for approval; `callQueue`: calls that run in the background without one. */
+/** `held`: calls that wait for approval; `callQueue`: calls that run in the background without one. */
 export type Queue = 'held' | 'callQueue';
 
 export interface QueuedCall {

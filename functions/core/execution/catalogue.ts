@@ -16,7 +16,7 @@ import { isUlid } from '../runtime/ulid.ts';
 import type { Table } from '../table/table.ts';
 import { type Admit, openAdmission } from './admit.ts';
 
-/** What one caller sees. Drafts are another matter: see `mayChange`. */
+/** What one caller sees. Whether drafts are visible is decided separately: see `mayChange`. */
 export interface Viewer {
   /** undefined unless it is an admin */
   admin: Admin | undefined;
@@ -78,7 +78,7 @@ export function lookFromEnvironment(table: Table, findPolicy: FindPolicy): Look 
 }
 
 /**
- * Refuses an unknown service, after the reads that it takes to tell that a service is hidden.
+ * Refuses an unknown service. Makes the reads that a hidden service takes, so that time reveals nothing.
  * @throws ApiError NOT_FOUND
  */
 export async function refuseService(table: Table, serviceId: string, viewer: Viewer | undefined): Promise<never> {
@@ -87,7 +87,7 @@ export async function refuseService(table: Table, serviceId: string, viewer: Vie
   throw noSuchService();
 }
 
-/** The intent, if the caller sees it. For others, nothing is read. */
+/** The intent, if the caller sees it. If the uid alone hides it, nothing is read. */
 export async function findSeen(
   intents: Pick<LiveIntents, 'find'>,
   intentUid: string,

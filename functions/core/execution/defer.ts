@@ -60,7 +60,7 @@ export function openDeferral({ calls, deferred, intents, start, instead }: Defer
     return { ...answer, headers: { ...answer.headers, 'Preference-Applied': 'respond-async' } };
   }
 
-  /** Refuses a call that needs approval, which no feature has asked for, unless an earlier one was made under its key. */
+  /** Refuses a call that needs approval if no feature handles approval, unless an earlier one was made under its key. */
   async function refuse({ call: { keyed, baseUrl }, guards }: Resolved): Promise<ApiResponse> {
     const precheck = () => Promise.reject(approvalUnavailable());
     const earlier = keyed && (await takeKey(calls, { keyed, baseUrl }, { ...guards, precheck }, precheck));

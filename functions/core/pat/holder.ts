@@ -15,6 +15,9 @@ const digest = (text: string): string => hash('sha256', text, 'base64url');
 
 const personPrefix = 'person.';
 
+/** Whether a principal is a person. */
+export const isPerson = (principal: string): boolean => principal.startsWith(personPrefix);
+
 /** Replaces the thumbprint for people. Thumbprints of keys have no dot, so the two cannot collide. */
 export const personOf = (subject: string): string => `${personPrefix}${digest(subject)}`;
 

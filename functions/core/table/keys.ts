@@ -76,7 +76,7 @@ export function toSortKey(text: string, prefixBytes = 0): string {
 
 export const toSlot = (ms: number): string => new Date(ms).toISOString().slice(0, 16);
 
-/** DynamoDB reads one item 3,000 times a second. */
+/** Several, because DynamoDB serves one item at most 3,000 times a second. */
 export const policyCopies = 8;
 
 const key = definePartitions(ofCore);

@@ -275,7 +275,7 @@ describe('the callback', () => {
     [
       'with an error',
       ({ code: _, ...back }) => ({ ...back, error: 'access_denied', error_description: 'The <b>person</b> said no' }),
-      'The service has not agreed \\(access_denied\\). The &lt;b&gt;person&lt;/b&gt; said no',
+      'The service refused \\(access_denied\\). The &lt;b&gt;person&lt;/b&gt; said no',
     ],
   ];
   test.each(bad)('%s is refused', async (_, change, message) => {

@@ -74,3 +74,12 @@ test('an address that intents may not have is refused, and so are services that 
     details: { reason: 'namespace' },
   });
 });
+
+test('a service whose credential is an OAuth client is refused with what to do, because the gate obtains tokens only for executions', async () => {
+  const { service_id } = await gate.services.create({ ...serviceNamed('Client'), service_url: upstream.url });
+  const oauth = { issuer: 'https://id.example', client_id: 'gate', grant: 'client' as const };
+  const facts = { headers: [], query: [], origins: [new URL(upstream.url).origin], oauth, version: 'v', set_at: 1, set_by: 'a' };
+  await gate.services.as({ actor: { subject: 'a' } }).setCredential(service_id, facts, () => true);
+  const problem = 'must not have an OAuth client: give the service a token of your own for the import, and the client after it';
+  expect(refusalOf(await ask({ service_id }))).toMatchObject({ status: 400, details: { issues: [{ path: '/service_id', problem }] } });
+});
