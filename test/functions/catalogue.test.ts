@@ -186,14 +186,15 @@ describe('callers see only what they may call', () => {
     expect((await ask('/api/intents/open.example:a:v1')).status).toBe(200);
   });
 
+  /** An answer, and the requests to the table for it, which could tell by their time that a record exists. */
+  const traced = async <Got>(read: () => Promise<Got>) => {
+    const before = gate.database.operations.length;
+    return { answer: await read(), operations: gate.database.operations.slice(before) };
+  };
+
   test('hidden records are answered as if they did not exist, header by header', async () => {
     const { ask } = readAs(look, findPolicy);
     const [unknownId = ''] = unknownServiceIds;
-    /** An answer, and the requests to the table for an intent, which could tell by their time that it exists. */
-    const traced = async (read: () => Promise<Answer>) => {
-      const before = gate.database.operations.length;
-      return { answer: await read(), operations: gate.database.operations.slice(before) };
-    };
     for (const [hidden, unknown] of [
       [`/api/services/${idOf.Secret}`, `/api/services/${unknownId}`],
       [`/api/services/${idOf.Empty}`, `/api/services/${unknownId}`],
@@ -223,6 +224,15 @@ describe('callers see only what they may call', () => {
     expect([page.body, last.body.intents[0].intent_uid]).toMatchObject([{ pagination: { total_results: 2 } }, 'open.example:b:v1']);
   });
 
+  test('a search for services takes the same reads whether or not the name of a hidden one matches', async () => {
+    const steps = createListServices({ verifyAdmin: admins.verifyAdmin, table, look });
+    const ask = async (name: string) => (await invoke(steps, 'GET /api/services', { query: { name } })).body;
+    await ask('open');
+    const none = await traced(() => ask('none'));
+    for (const name of ['secret', 'sec', 'empty']) expect(await traced(() => ask(name))).toEqual(none);
+    expect((await ask('op')).services).toMatchObject([{ service_name: 'Open' }]);
+  });
+
   test('the numbers of services follow each change of the registry', async () => {
     const { ask } = readAs(look, findPolicy);
     const { service_id } = await gate.services.create(serviceNamed('Later'));
@@ -241,6 +251,8 @@ describe('callers see only what they may call', () => {
     expect(await ask('secret.example:a:v1')).toEqual(refusals.noSuchIntent);
     expect(await ask('mixed.example:c:v1')).toEqual(refusals.noSuchIntent);
     expect(await ask('mixed.example:c:v2')).toEqual(refusals.noSuchIntent);
+    expect(await traced(() => ask('mixed.example:c:v1'))).toEqual(await traced(() => ask('mixed.example:c:v2')));
+    expect((await traced(() => ask('mixed.example:c:v3'))).operations).toEqual((await traced(() => ask('mixed.example:d:v1'))).operations);
     for (const version of ['v1', 'v9'])
       expect(await ask(`mixed.example:a:${version}`)).toMatchObject({ code: 'VERSION_CONFLICT', details: { supported_versions: ['v2'] } });
     expect(await ask('open.example:a:v1')).toMatchObject({ code: 'SERVICE_UNAVAILABLE' });

@@ -13,7 +13,7 @@ import { openProofs } from '../../functions/core/pat/proof.ts';
 import { openPatVerifier } from '../../functions/core/pat/verify.ts';
 import type { FindPolicy } from '../../functions/core/policy/policy.ts';
 import type { PolicyTemplate } from '../../functions/core/policy/template.ts';
-import { openIntents } from '../../functions/core/registry/intents.ts';
+import { openLiveIntents } from '../../functions/core/registry/live-intents.ts';
 import { openRedactor } from '../../functions/core/relay/redact.ts';
 import type { Table } from '../../functions/core/table/table.ts';
 import { createAction as createExecuteIntent } from '../../functions/execute-intent.ts';
@@ -45,7 +45,7 @@ export const openExecuteOver = (
     Partial<Pick<ExecuteDeps, 'around' | 'grantKeysOf' | 'instead' | 'observers' | 'hidesOthers' | 'start' | 'now'>>,
 ): Action =>
   createExecuteIntent({
-    intents: openIntents(table),
+    intents: openLiveIntents(table, given.hidesOthers),
     calls: openIdempotentCalls(table),
     limits: openRateLimiter(table, now),
     slowCalls: openSlowCalls(table, 'execute-intent', 10),

@@ -85,8 +85,8 @@ export function openLiveIntents(table: Pick<Table, 'get' | 'getAll' | 'query'>, 
     async versions(uid: string, sight?: Sight): Promise<IntentRecord[]> {
       const { items: all } = await table.query<IntentItem>(keys.intent(uid).pk);
       const items = all.filter(({ intent_uid }) => !sight || sight.covers(intent_uid));
-      if (items.length === 0) return [];
-      const services = await table.getAll(items.map(({ service_id }) => keys.service(service_id)));
+      const read = isEven && items.length === 0 ? [noIntent] : items;
+      const services = await table.getAll(read.map(({ service_id }) => keys.service(service_id)));
       return items
         .map((item, at) => ({ intent: toIntentRecord(item), service: services[at] as ServiceItem | undefined }))
         .filter(
