@@ -30,12 +30,14 @@ export const createAction = ({ services, relay, egress }: Deps): AdminAction => 
   async function listTools(call: UpstreamCall, cursor: string | undefined, isReopened = false): Promise<McpTools> {
     const session = await sessions.find(call);
     const { answer, response } = await ask(relay, call, session, 'tools/list', cursor === undefined ? {} : { cursor });
-    const shown = isObject(response?.result) ? redact({ kind: 'json', value: response.result }, answer.redactor) : undefined;
-    const { tools, nextCursor } = (shown?.kind === 'json' ? shown.value : {}) as JsonObject;
+    const { result } = response ?? {};
+    const said = { server: session.server ?? {}, ...(isObject(result) && { result }) };
+    const shown = redact({ kind: 'json', value: said }, answer.redactor);
+    const { server = {}, result: { tools, nextCursor } = {} } = (shown.kind === 'json' ? shown.value : {}) as Record<string, JsonObject>;
     if (Array.isArray(tools)) {
       const named = tools.filter(isObject).filter(({ name }) => typeof name === 'string') as McpTools['tools'];
       return {
-        server: session.server ?? {},
+        server,
         tools: named.map(({ name, title, description, inputSchema, outputSchema, annotations, execution }) => ({
           name,
           ...{ title, description, inputSchema, outputSchema, annotations, execution },

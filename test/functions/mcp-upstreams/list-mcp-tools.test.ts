@@ -38,8 +38,13 @@ test('what is no tool with a name is left out, and credentials are removed', asy
   const facts = { headers: ['X-Key'], query: [], origins: credential.origins, version, set_at: 1, set_by: 'a' };
   await gate.services.as({ actor: { subject: 'a' } }).setCredential(service_id, facts, () => true);
   server.before = (rpc, response, { headers }) =>
-    rpc.method === 'tools/list' && stream(response, [resultOf(rpc, { tools: [{ name: 1 }, 'x', { name: 'y', title: headers['x-key'] }] })]);
+    rpc.method === 'initialize'
+      ? json(response, resultOf(rpc, { protocolVersion: '2025-11-25', serverInfo: { name: headers['x-key'] } }))
+      : rpc.method === 'tools/list' &&
+        stream(response, [resultOf(rpc, { tools: [{ name: 1 }, 'x', { name: 'y', title: headers['x-key'] }] })]);
+  server.kind = 'sessions';
   const { body } = await ask({ service_id });
+  expect(body.server).toEqual({ name: '[credential]' });
   expect(body.tools).toEqual([{ name: 'y', title: expect.not.stringContaining(secret) }]);
 });
 
