@@ -35,6 +35,9 @@ type Tool = NonNullable<UpstreamCall['request']['mcp']>;
 /** Maximum duration of a message that follows a call, in milliseconds. */
 const afterwardsMs = 1_000;
 
+/** Most pings that are answered during a call: each answer is a request. */
+const maxPings = 10;
+
 /** A call of a tool. If the session has ended, it is opened and the call is sent once more. */
 class ToolCall {
   readonly #relay: Relay;
@@ -45,6 +48,7 @@ class ToolCall {
   readonly #id = newId();
   #session: Session | undefined;
   #isReopened = false;
+  #pings = 0;
 
   constructor(relay: Relay, sessions: Sessions, call: UpstreamCall, tool: Tool) {
     this.#relay = relay;
@@ -62,7 +66,7 @@ class ToolCall {
     const args = String(call.request.body);
     const { tool: name } = this.#tool;
     const headers = isModern(session) ? { 'mcp-name': headerText(name), ...this.#mirrored(args) } : {};
-    const until = untilAnswered(this.#id, (id) => void this.#tell({ id, result: {} }));
+    const until = untilAnswered(this.#id, (id) => this.#pings++ < maxPings && void this.#tell({ id, result: {} }));
     const message = { id: this.#id, method: 'tools/call', params: { name }, args };
     return this.#over(await this.#relay.connect(toCall(call, session, message, { headers, until })));
   }

@@ -1,5 +1,6 @@
 import QuickLRU from 'quick-lru';
 import { isObject, type JsonObject, type JsonValue } from '../core/json/json.ts';
+import { openBreaker } from '../core/relay/breaker.ts';
 import type { UpstreamCall } from '../core/relay/build-request.ts';
 import type { Relay, UpstreamAnswer } from '../core/relay/call.ts';
 import { CallFailed } from '../core/relay/call-failure.ts';
@@ -55,6 +56,8 @@ const discoveryMs = 5_000;
  */
 export function openSessions(relay: Pick<Relay, 'connect'>) {
   const sessions = new QuickLRU<string, Session>({ maxSize: 1_000 });
+  // a handshake counts towards no limit of the agent
+  const breaker = openBreaker();
   const serverOf = ({ request, service }: UpstreamCall): string => JSON.stringify([request.url, service.service_id]);
   const sessionKeyOf = (call: UpstreamCall): string => JSON.stringify([serverOf(call), call.account]);
 
@@ -97,10 +100,17 @@ export function openSessions(relay: Pick<Relay, 'connect'>) {
      * @throws CallFailed whose outcome is `not_sent`, because no tool has been called
      */
     async find({ idempotencyKey: _, ...call }: UpstreamCall): Promise<Session> {
-      const known = sessions.get(sessionKeyOf(call)) ?? sessions.get(serverOf(call));
+      const holder = sessionKeyOf(call);
+      const known = sessions.get(holder) ?? sessions.get(serverOf(call));
       if (known) return known;
-      const session = await open(call);
-      sessions.set(session.id === undefined ? serverOf(call) : sessionKeyOf(call), session);
+      const waitSeconds = breaker.secondsToWait(holder, call);
+      if (waitSeconds > 0) throw new CallFailed('resting', undefined, waitSeconds);
+      const session = await open(call).catch((error: unknown) => {
+        breaker.record(holder, false);
+        throw error;
+      });
+      breaker.record(holder, true);
+      sessions.set(session.id === undefined ? serverOf(call) : holder, session);
       return session;
     },
     /** Forgets a session that the server no longer knows. */

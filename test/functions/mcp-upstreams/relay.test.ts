@@ -170,6 +170,17 @@ describe('a tool of an MCP server', () => {
     expect((await run(await register())).body).toEqual({ pinged: true });
     expect(JSON.parse(upstream.seen.at(-1)?.body ?? '')).toEqual({ jsonrpc: '2.0', id: 'p', result: {} });
   });
+
+  test('of many pings in a stream, only the first are answered', async () => {
+    server.kind = 'sessions';
+    server.call = async (rpc, response) => {
+      response.writeHead(200, { 'Content-Type': 'text/event-stream' }).write('data:{"id":1,"method":"ping"}\n\n'.repeat(5_000));
+      await setTimeout(100);
+      response.end(`data: ${JSON.stringify(resultOf(rpc, { structuredContent: { pinged: true } }))}\n\n`);
+    };
+    expect((await run(await register())).body).toEqual({ pinged: true });
+    expect(upstream.methods().filter((method) => method === 'response').length).toBeLessThanOrEqual(10);
+  });
 });
 
 const error =
@@ -350,6 +361,16 @@ describe('a session', () => {
     ],
     ['breaks off', (response) => response.destroy(), [503, 'SERVICE_UNAVAILABLE', { reason: 'unreachable', outcome: 'not_sent' }]],
   ];
+
+  test('a server that denies each session is left alone for a while: what is not sent counts towards no limit', async () => {
+    server.before = (_, response) => json(response, {}, 401);
+    const uid = await register();
+    for (let call = 0; call < 12; call++) await run(uid);
+    expect(upstream.methods().filter((method) => method === 'initialize').length).toBe(5);
+    expect(shown(await run(uid))).toEqual([503, 'SERVICE_UNAVAILABLE', { reason: 'resting', outcome: 'not_sent' }]);
+    server.before = undefined;
+    expect((await run(uid, { p: 1 }, {}, await obtainPat(gate, await newAgent()))).body).toEqual({ p: 1 });
+  });
 
   for (const [title, answer, refusal] of refusals) {
     test(`a session with a server that ${title} is not opened: nothing is sent, and the key stays free`, async () => {
