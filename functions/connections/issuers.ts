@@ -131,7 +131,7 @@ export function openIssuers(options: TransportOptions) {
     async addressFor(client: OAuthClient, { state, verifier, redirectUri }: Attempt, baseUrl: string): Promise<string> {
       const { authorization_endpoint: endpoint = '' } = await metadataOf(client, baseUrl);
       const url = URL.parse(endpoint);
-      if (!url || !(url.protocol === 'https:' || isLoopbackHost(url.hostname)))
+      if (!url || !(url.protocol === 'https:' || (url.protocol === 'http:' && isLoopbackHost(url.hostname))))
         throw new IssuerFailure('unsent', { description: 'The metadata of the issuer names no authorization endpoint.' });
       const parameters = {
         response_type: 'code',

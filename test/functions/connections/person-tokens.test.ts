@@ -298,6 +298,13 @@ describe('the callback', () => {
     const page = await pages.showPage(serviceId, await pages.signIn('other'));
     expect(await pages.submit(serviceId, browser, page)).toMatchObject({ status: 403 });
   });
+
+  test('an issuer that names a script as its page is refused', async () => {
+    Object.assign(issuer.behaviour, { path: '/script', metadata: { authorization_endpoint: 'javascript://localhost/%0aalert(1)//' } });
+    const { serviceId } = await parts.newService(origin, client());
+    const answer = await pages.submit(serviceId, browser);
+    expect(answer).toMatchObject(refused('The metadata of the issuer names no authorization endpoint.'));
+  });
 });
 
 describe('a connection', () => {
