@@ -21,6 +21,9 @@ export interface Deps {
 
 const userAgent = 'intent-gate';
 
+/** Answers that may be about one notice only, such as those of a firewall to the name of an agent: later ones are sent. */
+const refusesOne = [400, 403, 413, 422];
+
 interface Told extends Item {
   ids: string[];
 }
@@ -68,6 +71,7 @@ export const createAction =
       if (isWaiting && (status === undefined || status >= 300)) {
         // the address may contain a secret, so only its origin is logged
         log.error('notice not sent', { to: new URL(url).origin, status });
+        if (refusesOne.includes(Number(status))) continue;
         break;
       }
       told.add(id);

@@ -108,6 +108,19 @@ describe('notices of waiting calls', () => {
     expect(toldOf()).toEqual([ids[0], ...ids].map((id) => `msg_${id}`));
   });
 
+  test('a notice that the webhook refuses keeps nobody from being told of later calls, and is tried again', async () => {
+    pat = await obtainPat(gate, await newAgent('<script>alert(1)</script>'), template());
+    const refused = await ask();
+    pat = await obtainPat(gate, agent, template());
+    const id = await ask();
+    // as firewalls do
+    answer = (response) => response.writeHead(String(webhook.seen.at(-1)?.body).includes('<script>') ? 403 : 204).end();
+    captureLog();
+    await run();
+    await run();
+    expect(toldOf()).toEqual([refused, id, refused].map((one) => `msg_${one}`));
+  });
+
   test('nobody is told of a call that has been decided meanwhile', async () => {
     const id = await ask();
     answer = (response) => response.writeHead(500).end();
