@@ -95,7 +95,11 @@ export function openIssuers(options: TransportOptions) {
     send: (...parts: [AuthorizationServer, Client, ClientAuth, ReturnType<typeof optionsFor>]) => Promise<Response>,
   ): Promise<IssuedTokens> {
     const server = await metadataOf(client, baseUrl);
-    const [oauthClient, hide] = [{ client_id: client.client_id }, hiding([client.client_secret, ...secrets])];
+    const { client_secret } = client;
+    const [oauthClient, hide] = [
+      { client_id: client.client_id },
+      hiding([client_secret, client_secret && formEncoded(client_secret), ...secrets]),
+    ];
     const authentications = authenticationsOf(client, server);
     for (const [at, authenticate] of authentications.entries()) {
       const response = await send(server, oauthClient, authenticate, optionsFor(baseUrl)).catch(asUnsent);
@@ -208,6 +212,10 @@ function asUnsent(cause: unknown): never {
 
 const hasIssuer = ({ issuer }: AuthorizationServer, parameters: URLSearchParams): boolean =>
   !parameters.has('iss') || parameters.get('iss') === issuer;
+
+/** As in Basic (RFC 6749 section 2.3.1). */
+const formEncoded = (text: string): string =>
+  encodeURIComponent(text).replace(/[-_.!~*'()]|%20/g, (one) => (one === '%20' ? '+' : `%${one.charCodeAt(0).toString(16).toUpperCase()}`));
 
 const hiding = (secrets: readonly (string | undefined)[]): ((text: string) => string) => {
   const headers = Object.fromEntries(secrets.flatMap((secret, at) => (secret === undefined ? [] : [[String(at), secret]])));

@@ -117,6 +117,15 @@ describe('the state of the tokens of a service', () => {
     expect(JSON.stringify(body)).not.toContain('canary');
   });
 
+  test('has no secret that the issuer repeats, even as the header field that carried it', async () => {
+    const { serviceId } = await parts.newService(origin, client({ grant: 'client' }));
+    const basic = Buffer.from(`gate:${issuer.clientSecret.replaceAll('-', '%2D')}`).toString('base64');
+    issuer.behaviour.before = () => ({ status: 400, body: { error: 'invalid_request', error_description: `Basic ${basic}` } });
+    const { body } = await tryClient(serviceId);
+    expect(body).toMatchObject({ ok: false, error: 'invalid_request', description: expect.stringContaining('[credential]') });
+    expect(body.description).not.toContain(basic.slice(10, 40));
+  });
+
   test('says when the token of the gate itself is renewed', async () => {
     const { serviceId } = await parts.newService(origin, client({ grant: 'client' }));
     await parts.obtain(undefined, serviceId);
