@@ -59,8 +59,10 @@ async function deploy(words: string[]): Promise<number> {
   return run([...words, '--context', 'unprotected=true']) || run(words);
 }
 
-const command = commandFor(process.argv.slice(2));
-if (Array.isArray(command)) process.exitCode = await deploy(command);
+const words = process.argv.slice(2);
+const command = commandFor(words);
+if (words.includes('--help') || words.includes('-h')) console.log(usage);
+else if (Array.isArray(command)) process.exitCode = await deploy(command);
 else {
   console.error(`${command.mistake}\n${usage}`);
   process.exitCode = 3;

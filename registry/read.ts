@@ -6,6 +6,7 @@ import { type Service, serviceList, shownService } from '../schemas/service.ts';
 import { foldName } from '../schemas/text.ts';
 import { type Api, type ApiCallOptions, nextQuery, type Progress, type RegistryContext, readAnswer } from './api.ts';
 import { CliFailure } from './failure.ts';
+import { findNearest } from './policy/unknown-names.ts';
 
 export const pageSize = 100;
 
@@ -103,7 +104,10 @@ export async function* listServices(api: Api, name = '') {
 export async function requireService(api: Api, nameOrId: string): Promise<Found<Service>> {
   const found = (await findService(api, nameOrId)) ?? (await findServiceByName(api, nameOrId));
   if (found) return found;
-  throw new CliFailure('failure', 'No service has this name or id. List all services with "intent-gate services list".');
+  const names = (await Array.fromAsync(listServices(api))).map(({ service_name }) => service_name);
+  const near = findNearest(nameOrId, names);
+  const hint = near === undefined ? '' : ` The nearest is ${JSON.stringify(near)}.`;
+  throw new CliFailure('failure', `No service has this name or id.${hint} List all services with "intent-gate services list".`);
 }
 
 export async function findServiceByName(api: Api, name: string): Promise<Found<Service> | undefined> {

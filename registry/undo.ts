@@ -34,7 +34,7 @@ export function findObstacle({ entry, versions = [] }: ChangeDetails): string | 
       ({ kind, action }) => recordVersions.shape.kind.safeParse(kind).success && ['create', 'update', 'delete'].includes(action),
     )
   )
-    return 'Changes of credentials, agents, calls and trials cannot be undone here.';
+    return 'Changes of credentials, agents, calls and trials cannot be undone here. To lift a block: intent-gate agents unblock.';
   if (changes.some(({ kind, action }) => kind === 'service' && action === 'delete'))
     return 'A deleted service is restored from a copy of the table: see docs/operations.md.';
   const isComplete = changes.every(

@@ -34,8 +34,8 @@ export function chooseBaseUrl(given: string | undefined): string {
 }
 
 export function openContext(command: Pick<CommandUnknownOpts, 'optsWithGlobals'>) {
-  const { url, json = false } = command.optsWithGlobals() as { url?: string; json?: boolean };
-  const terminal = openTerminal(json);
+  const { url, json, csv } = command.optsWithGlobals() as { url?: string; json?: true; csv?: true };
+  const terminal = openTerminal((csv && 'csv') || (json && 'json') || 'text');
   let api: Api | undefined;
   return {
     /** opened on first use, because some commands do not need a gate */
@@ -54,6 +54,8 @@ export function openContext(command: Pick<CommandUnknownOpts, 'optsWithGlobals'>
 /** The group of commands that `program` has under this name; undefined if the feature that adds it is not there. */
 export const groupOf = (program: CommandUnknownOpts, name: string): CommandUnknownOpts | undefined =>
   program.commands.find((command) => command.name() === name);
+
+export const watchOption = new Option('--watch', 'show it again every two seconds, until Ctrl-C');
 
 /** Parses an option that may be repeated. */
 export const collect = (value: string, before: string[] = []): string[] => [...before, value];

@@ -4,6 +4,7 @@ import { toPrintableJson } from '../../client/printable.ts';
 import { version } from '../../lib/version.ts';
 import { CliFailure, type ExitReason, exitCodes } from '../../registry/failure.ts';
 import type { Issue } from '../../schemas/errors.ts';
+import { addCompletion } from './commands/completion.ts';
 import { addHistory } from './commands/history.ts';
 import { addImport } from './commands/import.ts';
 import { addIntents } from './commands/intents.ts';
@@ -34,6 +35,7 @@ export function createProgram() {
       'address of the gate; default: INTENT_GATE_URL, else the local stack started by "npm start", else the only gate you are signed in to',
     )
     .option('--json', 'print results as JSON')
+    .option('--csv', 'print lists as CSV')
     .showHelpAfterError('(run with --help for usage)')
     .addHelpText('after', help)
     .exitOverride();
@@ -50,6 +52,7 @@ export function createProgram() {
     addPolicy,
     ...features,
     addSmoke,
+    addCompletion,
   ])
     add(program);
   for (const group of program.commands.flatMap((command) => [command, ...command.commands])) {

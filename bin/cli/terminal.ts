@@ -1,12 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { styleText } from 'node:util';
 import { toPrintable, toPrintableJson } from '../../client/printable.ts';
+import { toCsv } from '../../registry/csv.ts';
 import { CliFailure, usageFailure } from '../../registry/failure.ts';
 
 const redrawMs = 100;
 const clearLine = '\r\x1b[K';
+const clearScreen = '\x1b[2J\x1b[H';
+/** Pause between two screens of --watch, in milliseconds. */
+const watchMs = 2_000;
 
 /** An unguessable placeholder for ESC in our own colours until a line has been made printable. */
 const ownEscape = randomUUID();
@@ -37,11 +42,17 @@ export const printJson = (value: unknown): void => printLine(toPrintableJson(val
 /** Writes results to stdout; questions, progress and errors to stderr. */
 export type Terminal = ReturnType<typeof openTerminal>;
 
-export function openTerminal(isJson: boolean, { stdin, stdout, stderr } = process) {
+/** @param format - of results; `text` is for people */
+export function openTerminal(format: 'text' | 'json' | 'csv', { stdin, stdout, stderr } = process) {
+  const isJson = format !== 'text';
   const isInteractive = stdin.isTTY === true && stderr.isTTY === true;
-  /** Prints a line to stdout, except with --json. */
+  let isNewScreen = false;
+  /** Prints a line to stdout, except with --json or --csv. */
   const say = (line = '') => {
-    if (!isJson) print(stdout, `${line}\n`);
+    if (isJson) return;
+    if (isNewScreen) stdout.write(clearScreen);
+    isNewScreen = false;
+    print(stdout, `${line}\n`);
   };
   const style = (format: Format, text: string) => colour(format, text, stdout);
 
@@ -61,24 +72,28 @@ export function openTerminal(isJson: boolean, { stdin, stdout, stderr } = proces
     }
   }
 
-  /** Prints the result, only with --json. */
+  /** Prints the result, only with --json or --csv. */
   const json = (result: unknown) => {
-    if (isJson) print(stdout, `${toPrintableJson(result, 2)}\n`);
+    if (format === 'json') print(stdout, `${toPrintableJson(result, 2)}\n`);
+    if (format === 'csv') print(stdout, toCsv([result].flat()));
   };
   const table = (rows: readonly (readonly string[])[]) => {
     const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+    const width = widths.reduce((sum, one) => sum + one + 2, -2);
     for (const row of rows)
-      say(
-        row
-          .map((cell, column) => cell.padEnd(column === row.length - 1 ? 0 : (widths[column] ?? 0)))
-          .join('  ')
-          .trimEnd(),
-      );
+      if (stdout.isTTY && width > stdout.columns) say(row.filter(Boolean).join('\n  '));
+      else
+        say(
+          row
+            .map((cell, column) => cell.padEnd(column === row.length - 1 ? 0 : (widths[column] ?? 0)))
+            .join('  ')
+            .trimEnd(),
+        );
   };
   const confirm = async (question: string) => /^y(es)?$/i.test((await prompt(`${question} [y/N] `, stderr)).trim());
 
   return {
-    isJson,
+    format,
     isInteractive,
     say,
     style,
@@ -98,6 +113,19 @@ export function openTerminal(isJson: boolean, { stdin, stdout, stderr } = proces
       json(record);
     },
     table,
+    /** Prints a table with a heading, or with --json or --csv the records that it shows. */
+    list(heads: readonly string[], rows: readonly (readonly string[])[], records: readonly unknown[]) {
+      if (rows.length > 0) table([heads, ...rows]);
+      json(records);
+    },
+    /** Does the work of a command, with --watch again and again until Ctrl-C, each time on a new screen. */
+    async watch(isWatched: true | undefined, work: () => Promise<void>) {
+      do {
+        isNewScreen = isWatched === true && stdout.isTTY === true;
+        await work();
+        if (isWatched) await sleep(watchMs);
+      } while (isWatched);
+    },
     ask: (question: string) => prompt(question, stderr),
     async askSecret(question: string) {
       print(stderr, question);

@@ -62,7 +62,7 @@ export function describeUnknown(kind: string, name: string, of: readonly string[
   return `names the ${kind} ${JSON.stringify(name)}, which does not exist${near === undefined ? '' : `; the nearest is ${JSON.stringify(near)}`}`;
 }
 
-function findNearest(name: string, of: readonly string[]): string | undefined {
+export function findNearest(name: string, of: readonly string[]): string | undefined {
   const distances = of.map((other) => ({ other, distance: editDistance(name.toLowerCase(), other.toLowerCase()) }));
   return distances.toSorted((a, b) => a.distance - b.distance)[0]?.other;
 }

@@ -56,6 +56,17 @@ test.each(Object.keys(kept))('the receipt that the client %s kept is verified of
   expect(await run([...verify, '--log-key', join(folder, 'log-key')])).toMatchObject({ code: 0, stderr: '' });
 });
 
+test('a receipt file that is not complete is not called false, and the message says how to complete it', async () => {
+  const { receipt, log_key } = saved.typescript as ReceiptFile;
+  const file = join(folder, 'incomplete.json');
+  writeFileSync(file, JSON.stringify({ receipt, log_key }));
+  expect(await run(['receipt', 'verify', file])).toEqual({
+    code: 3,
+    stdout: '',
+    stderr: `${file} cannot be verified yet: it lacks jwks, proof. Add them with: intent-gate receipt save ${file}\n`,
+  });
+});
+
 /** Runs a command on a file with this content, and returns how it ended with the content of the file. */
 async function runOn(file: ReceiptFile, kept: string, words: (file: string, kept: string) => string[]) {
   const [path, keptPath] = [join(folder, 'file.json'), join(folder, 'kept')];

@@ -10,6 +10,7 @@ import fc from 'fast-check';
 import { chromium } from 'playwright-core';
 import { connect, type KeyStore } from '../../client/connect.ts';
 import { openFileKeyStore } from '../../client/file-key-store.ts';
+import { version } from '../../lib/version.ts';
 import { canonicalDigest } from '../../schemas/canonical.ts';
 import { fullIntent, intentPage } from '../../schemas/intent.ts';
 import { chromiumPath } from '../../tools/chromium.ts';
@@ -155,6 +156,7 @@ print(json.dumps([canonical_digest(value) for value in json.loads(sys.argv[1], p
   test('the Python client finds, reads and executes from a shell, with a key of its own', async () => {
     const key = join(folder, '.intent-gate', 'python.key');
     const command = (...args: string[]) => python('-m', 'intent_gate', ...args);
+    expect((await command('--version')).stdout).toBe(`${version}\n`);
     expect((await command('policy')).stdout).toContain('You may execute every intent, at most 60 times a minute.');
     expect((await command('search', 'which country has this code')).stdout).toContain(country);
     expect(JSON.parse((await command('get', country)).stdout).intent_uid).toBe(country);

@@ -4,6 +4,7 @@ import type { Exchange } from '../../../client/http.ts';
 import { type Api, readAnswer } from '../../../registry/api.ts';
 import { CliFailure, usageFailure } from '../../../registry/failure.ts';
 import { readPages } from '../../../registry/read.ts';
+import { operand } from '../../../registry/shell-words.ts';
 import { agent, agentAddress, agentPage, agentState, agentWithUsage } from '../../../schemas/agents/agents.ts';
 import { openContext } from '../context.ts';
 
@@ -49,16 +50,17 @@ export function addAgents(program: CommandUnknownOpts): void {
     .action(async ({ state }, command) => {
       const { api, terminal } = openContext(command);
       const found = (await Array.fromAsync(readPages(api, '/api/agents', { state }, agentPage, true))).flatMap((page) => page.agents);
-      terminal.table(
+      terminal.list(
+        ['Agent', 'Key', 'Domain', state === 'blocked' ? 'Reason' : state === 'active' ? 'Last PAT' : 'Since'],
         found.map(({ agent_id, key_thumbprint = '-', agent_domain = '', last_issue, first_seen, block }) => [
           agent_id,
           key_thumbprint,
           agent_domain,
           block?.reason ?? last_issue ?? first_seen ?? '',
         ]),
+        found,
       );
       if (found.length === 0) terminal.remark(`No agent is ${state}.`);
-      terminal.json(found);
     });
   addAgentCommand('show', "Show an agent's key, last PAT and block, and how much of its limits it has used").action(
     async (id, { key }, command) => {
@@ -81,7 +83,7 @@ export function addAgents(program: CommandUnknownOpts): void {
       terminal.result(
         blocked,
         isKnown
-          ? `Blocked ${blocked.agent_id}, by id and key, until you unblock it. No further call of it is sent.`
+          ? `Blocked ${blocked.agent_id}, by id and key, until you unblock it with: intent-gate agents unblock ${operand(blocked.agent_id)}. No more of its calls will be sent.`
           : `Blocked ${blocked.agent_id} until you unblock it. No agent with this id has a PAT yet.`,
       );
     });

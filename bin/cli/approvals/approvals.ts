@@ -3,7 +3,7 @@ import type { Api } from '../../../registry/api.ts';
 import { decide, denyAll, readApprovals } from '../../../registry/approvals/decide.ts';
 import { CliFailure, usageFailure } from '../../../registry/failure.ts';
 import type { Approval, Decided } from '../../../schemas/approvals/approvals.ts';
-import { type CliContext, openContext } from '../context.ts';
+import { type CliContext, openContext, watchOption } from '../context.ts';
 
 /** Maximum length of the arguments in a list, in characters. */
 const maxListed = 60;
@@ -62,21 +62,18 @@ export function addApprovals(program: CommandUnknownOpts): void {
   approvals
     .command('list')
     .description('List the calls that wait for your approval, oldest first')
-    .action(async (_, command) => {
+    .addOption(watchOption)
+    .action(async ({ watch }, command) => {
       const { api, terminal } = openContext(command);
-      const found = await readApprovals(api);
-      terminal.table(
-        found.map((approval) => [
-          approval.id,
-          approval.agent_id,
-          approval.intent_uid,
-          shorten(JSON.stringify(approval.parameters)),
-          pricesOf(approval),
-          `until ${approval.expires_at}`,
-        ]),
-      );
-      if (found.length === 0) terminal.remark('No calls are waiting for your approval.');
-      terminal.json(found);
+      await terminal.watch(watch, async () => {
+        const found = await readApprovals(api);
+        const rows = found.map((approval) => [
+          ...[approval.id, approval.agent_id, approval.intent_uid, shorten(JSON.stringify(approval.parameters))],
+          ...[pricesOf(approval), approval.expires_at],
+        ]);
+        terminal.list(['Id', 'Agent', 'Intent', 'Arguments', 'Price', 'Expires'], rows, found);
+        if (found.length === 0) terminal.remark('No calls are waiting for your approval.');
+      });
     });
   approvals
     .command('show <id>')

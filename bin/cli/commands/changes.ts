@@ -57,15 +57,18 @@ export function showKept(terminal: Terminal, changes: ServiceChanges): void {
 export function describeCount(changes: ServiceChanges, isPruning: boolean): string {
   const { service, intents, unchanged, unwanted, foreign } = changes;
   const created = intents.filter(({ kind }) => kind === 'create').length;
+  const counts = {
+    'to create': created,
+    'to change': intents.length - created,
+    'to remove': isPruning ? unwanted.length : 0,
+    unchanged,
+    'owned by another service': foreign.length,
+  };
   const parts = [
-    `${created} to create`,
-    `${intents.length - created} to change`,
-    `${isPruning ? unwanted.length : 0} to remove`,
-    `${unchanged} unchanged`,
-    ...(foreign.length > 0 ? [`${foreign.length} owned by another service`] : []),
+    ...Object.entries(counts).flatMap(([what, count]) => (count > 0 ? [`${count} ${what}`] : [])),
     ...(service.kind === 'update' ? [`service record to change (${changedMembers(changes).join(', ')})`] : []),
   ];
-  return parts.join(', ');
+  return parts.join(', ') || 'nothing to change';
 }
 
 export const changesAsJson = ({ name, serviceId, service, intents, unchanged, unwanted, foreign, kept, otherOrigins }: ServiceChanges) => ({

@@ -153,7 +153,7 @@ export function addCredential(services: CommandUnknownOpts): void {
       const body = await readCredential(options, terminal);
       const path = `${servicePath(service.service_id)}/credential`;
       const saved = readAnswer(savedCredential, await api.call('PUT', path, { body, isAdmin: true }));
-      terminal.say(`Calls to ${service.service_name} are sent with ${listNames(saved)}, only to ${saved.origins.join(', ')}.`);
+      terminal.say(`Credential of ${service.service_name} set: ${listNames(saved)}, sent only to ${saved.origins.join(', ')}.`);
       if (saved.next) terminal.say(`After a 401, they are repeated with ${listNames(saved.next)}.`);
       for (const warning of saved.warnings ?? []) terminal.say(`Warning: ${warning}`);
       terminal.json(saved);

@@ -45,7 +45,7 @@ export function addHistory(program: CommandUnknownOpts): void {
   const history = program.command('history').description('Show, undo and verify changes');
   history
     .command('list', { isDefault: true })
-    .description('List changes, newest first; with --json, complete entries, one per line')
+    .description('List changes, newest first; with --json, complete entries, one per line; with --csv, one row per change')
     .option('--since <when>', 'how far back, such as 30m, 12h, 7d or 4w, or a date; default: everything that is kept')
     .option('--kind <kind>', `only changes of this kind: ${changedKinds.join(', ')}`)
     .option('--id <id>', 'only changes to this service_id, intent_uid or agent_id')
@@ -56,19 +56,24 @@ export function addHistory(program: CommandUnknownOpts): void {
       if (limit !== undefined && !/^[1-9][0-9]{0,8}$/.test(limit)) throw usageFailure('--limit must be a positive integer.');
       const selection = { since: since && readMoment(since, Date.now()), kind, id, actor };
       const query = Object.fromEntries(Object.entries(selection).flatMap(([name, value]) => (value ? [[name, value]] : [])));
-      let left = limit === undefined ? (terminal.isJson ? Number.POSITIVE_INFINITY : 50) : Number(limit);
+      let left = limit === undefined ? (terminal.format === 'text' ? 50 : Number.POSITIVE_INFINITY) : Number(limit);
       const shown: LogEntry[] = [];
       for await (const { entries } of readPages(api, '/api/changes', query, changePage, true)) {
         for (const entry of entries.slice(0, left)) {
-          if (terminal.isJson) printJson(entry);
+          if (terminal.format === 'json') printJson(entry);
           else shown.push(entry);
         }
         left -= entries.length;
         if (left <= 0) break;
       }
-      terminal.table(
-        shown.flatMap((entry) => rowsOf(entry, (one) => (kind === undefined || one.kind === kind) && (id === undefined || one.id === id))),
-      );
+      const isWanted = (one: LoggedChange) => (kind === undefined || one.kind === kind) && (id === undefined || one.id === id);
+      const rows = shown.flatMap((entry) => rowsOf(entry, isWanted));
+      if (rows.length > 0) terminal.table([['Entry', 'Time', 'Actor', 'Action', 'Kind', 'Id'], ...rows]);
+      const changesOf = (entry: LogEntry) =>
+        entry.changes
+          .filter(isWanted)
+          .map(({ action, kind, id }) => ({ seq: entry.seq, at: entry.at, actor: nameOf(entry), action, kind, id }));
+      if (terminal.format === 'csv') terminal.json(shown.flatMap(changesOf));
       if (left < 0) terminal.remark('There are more entries. Raise --limit, or filter with --since, --kind, --id or --actor.');
     });
   history

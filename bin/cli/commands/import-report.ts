@@ -25,7 +25,7 @@ export async function reviewImport({ terminal }: CliContext, planned: PlannedImp
   if (!hasIntents) return;
   showKept(terminal, changes);
   if (plan.version !== documentVersion) terminal.say(describeVersion(plan, documentVersion));
-  terminal.say(`${changes.name}: ${describeCount(changes, isPruning)}, ${plan.skipped.length} skipped`);
+  terminal.say(`${changes.name}: ${describeCount(changes, isPruning)}${plan.skipped.length > 0 ? `, ${plan.skipped.length} skipped` : ''}`);
   if (dryRun || !isPruning || changes.unwanted.length === 0) return;
   showUnwanted(terminal, changes, 'to remove', source);
   const what = changes.unwanted.length === 1 ? 'this intent' : `these ${changes.unwanted.length} intents`;

@@ -169,7 +169,7 @@ async function showFile(context: CliContext, file: string, registry: string | un
   for (const sentence of inWords) terminal.say(sentence);
   terminal.say(`\nscope of a PAT: ${scope.join(' ') || 'nothing'}`);
   if (prohibited.length > 0) terminal.say(`prohibited:     ${prohibited.join(' ')}`);
-  terminal.say(`lmt:            ${lmt ? `${lmt.rate} in any ${lmt.period} seconds` : 'none'}`);
+  terminal.say(`rate limit:     ${lmt ? `${lmt.rate} per ${lmt.period} s` : 'none'}`);
   for (const party of new Set(compiled.rules.flatMap((rule) => assigneeOf(rule)?.values.map(String) ?? []))) {
     const own = compileRules(rulesOf(compiled.rules, agentOf([party])));
     terminal.say(`scope for ${party}: ${own.scope.join(' ') || 'nothing'}`);

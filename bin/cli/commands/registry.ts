@@ -20,7 +20,7 @@ export function addRegistry(program: CommandUnknownOpts): void {
     .option('--format <format>', 'yaml or json; default: from the file name, else yaml')
     .action(async ({ service, output, folder, format }, command) => {
       const context = openContext(command);
-      const write = chooseWriter(format ?? (context.terminal.isJson || output?.endsWith('.json') ? 'json' : 'yaml'));
+      const write = chooseWriter(format ?? (context.terminal.format === 'json' || output?.endsWith('.json') ? 'json' : 'yaml'));
       if (output !== undefined && folder !== undefined) throw usageFailure('Give either --output or --folder.');
       const names = service ?? (await Array.fromAsync(listServices(context.api), ({ service_id }) => service_id));
       // nothing is written if one does not exist

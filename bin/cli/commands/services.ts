@@ -67,18 +67,19 @@ export function addServices(program: CommandUnknownOpts): void {
       const { api, terminal } = context;
       const listed = await Array.fromAsync(listServices(api, name));
       const found: readonly ListedService[] = defaults ? await findWithDefaults(context, listed) : listed;
-      terminal.table(
+      terminal.list(
+        ['Id', 'Service', 'Intents', ''],
         found.map(({ service_id, service_name, intents, paused, intents_with_defaults: count }) => [
           service_id,
           service_name,
-          `${count === undefined ? '' : `${count} of `}${intents} intents`,
+          `${count === undefined ? '' : `${count} of `}${intents}`,
           paused ? 'paused' : '',
         ]),
+        found,
       );
       if (found.length === 0 && defaults) terminal.remark('No intents send defaults.');
       else if (found.length === 0)
         terminal.remark('No services found. Register one with "intent-gate services create" or "intent-gate import".');
-      terminal.json(found);
     });
   services
     .command('show <service>')

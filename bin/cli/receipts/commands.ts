@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { toPrintable } from '../../../client/printable.ts';
 import { keptCheck, type ReceiptFile, verifyReceipt } from '../../../client/receipts.ts';
-import { CliFailure } from '../../../registry/failure.ts';
+import { CliFailure, usageFailure } from '../../../registry/failure.ts';
 import { readText } from '../../../registry/input.ts';
 import { completeReceipt, parseReceipt } from '../../../registry/receipts.ts';
 import { collect, openContext } from '../context.ts';
@@ -36,7 +36,15 @@ export function addReceipts(program: CommandUnknownOpts): void {
     .action(async (file, { logKey, checkpoint = [] }, command) => {
       const { terminal } = openContext(command);
       const trusted = { logKey: logKey && (await readText(logKey)), checkpoints: await Promise.all(checkpoint.map(readText)) };
-      const report = await verifyReceipt(await readReceipt(file), trusted);
+      const receipt = await readReceipt(file);
+      const lacking = (['jwks', 'proof', 'log_key'] as const).filter(
+        (name) => receipt[name] === undefined && !(name === 'log_key' && logKey),
+      );
+      if (lacking.length > 0)
+        throw usageFailure(
+          `${file} cannot be verified yet: it lacks ${lacking.join(', ')}. Add them with: intent-gate receipt save ${file}`,
+        );
+      const report = await verifyReceipt(receipt, trusted);
       const { checks, claims, isValid } = report;
       const outcomeOf = ({ problem, isSkipped }: (typeof checks)[number]) => problem ?? (isSkipped ? 'not compared' : 'passed');
       terminal.table(checks.map((one) => [one.what, toPrintable(outcomeOf(one))]));

@@ -4,7 +4,7 @@ import { requireService } from '../../../registry/read.ts';
 import { operand } from '../../../registry/shell-words.ts';
 import { usageCells, usageHeads, usedService } from '../../../registry/usage/usage.ts';
 import { type StatsNumbers, stats, statsByAgent } from '../../../schemas/usage/stats.ts';
-import { groupOf, openContext } from '../context.ts';
+import { groupOf, openContext, watchOption } from '../context.ts';
 import type { Terminal } from '../terminal.ts';
 
 const periodOf = { '1h': 'hour', '24h': 'day', '30d': 'month' } as const;
@@ -15,8 +15,11 @@ const since = () =>
 
 function show<Row extends StatsNumbers>(terminal: Terminal, since: Since, rows: Row[], head: string, nameOf: (row: Row) => string): void {
   if (rows.length === 0) terminal.remark(`There were no executions in the last ${since}.`);
-  else terminal.table([[head, ...usageHeads], ...rows.map((row) => [nameOf(row), ...usageCells(row)])]);
-  terminal.json(rows);
+  terminal.list(
+    [head, ...usageHeads],
+    rows.map((row) => [nameOf(row), ...usageCells(row)]),
+    rows,
+  );
 }
 
 /** Must be called after the groups `services` and `agents` were added. */
@@ -26,27 +29,33 @@ export function addTop(program: CommandUnknownOpts): void {
     .description('List the agents with the most executions')
     .option('--service <service>', 'only executions of intents of this service, by service_id or name')
     .addOption(since())
-    .action(async ({ service, since }, command) => {
+    .addOption(watchOption)
+    .action(async ({ service, since, watch }, command) => {
       const { api, terminal } = openContext(command);
       const serviceId = service === undefined ? undefined : (await requireService(api, service)).record.service_id;
       const query = { period: periodOf[since], by: 'agent', service_id: serviceId };
-      const { agents } = readAnswer(statsByAgent, await api.call('GET', '/api/stats', { query, isAdmin: true }));
-      show(terminal, since, agents, 'Agent', ({ agent_id }) => agent_id);
-      const [first] = agents;
-      if (first) terminal.say(`To block the first: intent-gate agents block --reason '...' ${operand(first.agent_id)}`);
+      await terminal.watch(watch, async () => {
+        const { agents } = readAnswer(statsByAgent, await api.call('GET', '/api/stats', { query, isAdmin: true }));
+        show(terminal, since, agents, 'Agent', ({ agent_id }) => agent_id);
+        const [first] = agents;
+        if (first) terminal.say(`To block the first: intent-gate agents block --reason '...' ${operand(first.agent_id)}`);
+      });
     });
   groupOf(program, 'services')
     ?.command('top')
     .description('List the services with the most executions')
     .addOption(since())
-    .action(async ({ since }, command) => {
+    .addOption(watchOption)
+    .action(async ({ since, watch }, command) => {
       const { api, terminal } = openContext(command);
       const query = { period: periodOf[since], by: 'service' };
-      const { services } = readAnswer(stats, await api.call('GET', '/api/stats', { query, isAdmin: true }));
-      show(terminal, since, services, 'Service', usedService);
-      const { service_id, service_name } = services.find((one) => one.service_name !== undefined) ?? {};
-      if (service_id === undefined) return;
-      terminal.say(`To see who calls ${service_name}: intent-gate agents top --service ${service_id} --since ${since}`);
-      terminal.say(`To stop all its calls: intent-gate services pause ${service_id}`);
+      await terminal.watch(watch, async () => {
+        const { services } = readAnswer(stats, await api.call('GET', '/api/stats', { query, isAdmin: true }));
+        show(terminal, since, services, 'Service', usedService);
+        const { service_id, service_name } = services.find((one) => one.service_name !== undefined) ?? {};
+        if (service_id === undefined) return;
+        terminal.say(`To see who calls ${service_name}: intent-gate agents top --service ${service_id} --since ${since}`);
+        terminal.say(`To stop all its calls: intent-gate services pause ${service_id}`);
+      });
     });
 }

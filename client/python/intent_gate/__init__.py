@@ -9,6 +9,9 @@
 AsyncIntentGate is the same for asyncio. From a shell: python3 -m intent_gate --help
 """
 
+from importlib.metadata import PackageNotFoundError
+from importlib.metadata import version as _version
+
 from .aio import AsyncIntentGate
 from .answers import ExecutionState, FullIntent, Intent, IntentPage, IntentUid, Parameter, Policy, ReceiptFile, Upstream, issues_of, receipt_of, upstream_of
 from .errors import (
@@ -26,6 +29,11 @@ from .errors import (
 )
 from .gate import IntentGate
 from .keys import Key
+
+try:
+    __version__ = _version("intent-gate")
+except PackageNotFoundError:  # not installed, but imported from a checkout
+    __version__ = "unknown"
 
 __all__ = [
     "AsyncIntentGate",

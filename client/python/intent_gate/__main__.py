@@ -9,7 +9,7 @@ import sys
 from decimal import Decimal
 from typing import Any, Dict, List, Optional, TextIO
 
-from . import ExecutionState, IntentGate, IntentGateError, Key, Policy, issues_of, upstream_of
+from . import ExecutionState, IntentGate, IntentGateError, Key, Policy, __version__, issues_of, upstream_of
 from .printable import printable, printable_json
 from .wire import write_json
 
@@ -47,6 +47,7 @@ def main() -> None:
     parser.add_argument("--key", help="file that keeps the key, created if it does not exist; default: python.key in INTENT_GATE_HOME, else in ~/.intent-gate")
     parser.add_argument("--agent-directory", metavar="ORIGIN", help="https origin whose Web Bot Auth directory lists the agent's key")
     parser.add_argument("--accept-policy", action="store_true", help="accept the usage policy without asking")
+    parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("policy", help="show the usage policy in words")
     commands.add_parser("search", help="find intents").add_argument("question")

@@ -249,6 +249,7 @@ describe('the history', () => {
   test('the history shows a row for each kind of change in an entry', async () => {
     const { stdout } = await run(['history', '--id', intentAt('lost', 12).intent_uid]);
     expect(stdout.split('\n').map((row) => row.replace(/^(\d+ +)\S+Z/, '$1'))).toEqual([
+      expect.stringMatching(/^Entry {2}Time +Actor {2}Action {2}Kind +Id$/),
       expect.stringMatching(/^\d+ +admin {2}update {2}intent {2}lost\.example:act-012:v1$/),
       expect.stringMatching(/^\d+ +admin {2}create {2}intent {2}lost\.example:act-012:v1$/),
       '',

@@ -17,7 +17,7 @@ describe('credentials of services', () => {
     expect(await run(credential('show'))).toMatchObject({ code: 0, stdout: 'Recognised has no credential.\n' });
 
     const first = await run(credential('set', '--header', 'Authorization', '--query', 'key'), `Bearer ${secret}\n${secret}\n`);
-    const stdout = 'Calls to Recognised are sent with header Authorization, query key, only to https://known.example.\n';
+    const stdout = 'Credential of Recognised set: header Authorization, query key, sent only to https://known.example.\n';
     expect(first).toMatchObject({ code: 0, stderr: '', stdout });
     const set_at = expect.any(String);
     const shown = { headers: ['Authorization'], query: ['key'], origins: ['https://known.example'], set_at, set_by: expect.any(String) };

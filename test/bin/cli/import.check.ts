@@ -79,7 +79,7 @@ test('an import removes the defaults that an earlier release registered, and nam
   exported.services[0].intents[0].input_parameters = [{ name: 'limit', type: 'integer', default: 20 }];
   await succeed('apply', await writeTo('earlier.json', exported));
   expect(JSON.parse(await listed())).toMatchObject([{ service_id: applied.service_id, intents: 2, intents_with_defaults: 1 }]);
-  expect(await succeed('services', 'list', '--name', 'Defaults', '--defaults')).toContain('1 of 2 intents');
+  expect(await succeed('services', 'list', '--name', 'Defaults', '--defaults')).toContain('1 of 2');
 
   const title = 'Defaults that are no longer sent, because the document only says what the service assumes:';
   const named = `${title}\n  limit of defaults.example:a:v1: 20\n`;

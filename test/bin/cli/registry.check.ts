@@ -127,9 +127,9 @@ test('a service is paused and resumed; a file that does not mention the pause do
 
   expect(await succeedJson('services', 'pause', service_id)).toEqual({ service_id, paused: true });
   expect(await succeed('services', 'resume', service_id)).toBe('Resumed Pausable.\n');
-  expect(await run(['services', 'pause', 'Nothing of this name'])).toMatchObject({
+  expect(await run(['services', 'pause', 'Pausible'])).toMatchObject({
     code: 1,
-    stderr: expect.stringMatching(/^No service has this name or id/),
+    stderr: 'No service has this name or id. The nearest is "Pausable". List all services with "intent-gate services list".\n',
   });
   await succeed('services', 'delete', service_id, '--yes');
 });

@@ -25,6 +25,11 @@ test.each([
   });
 });
 
+test.each([['--help'], ['test', '-h']])('npm run deploy %s prints its usage, and examines nothing', async (...words) => {
+  const { stdout } = await run(process.execPath, [resolve('bin/run.js'), resolve('bin/deploy.ts'), ...words]);
+  expect(stdout).toBe(usage);
+});
+
 test('npm run deploy examines the account first, and deploys nothing that would fail', async () => {
   const asked: string[] = [];
   const account = createServer((request, response) => {

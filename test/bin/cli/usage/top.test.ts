@@ -29,7 +29,7 @@ const server = createServer(({ url = '', headers }, response) => {
   response.end(JSON.stringify(answer ?? { error: { code: 'NOT_FOUND', message: 'No.', details: {} } }));
 });
 const url = `http://127.0.0.1:${await listen(server)}`;
-const { run } = await openCommandLine(makeFolder(), { INTENT_GATE_URL: url, INTENT_GATE_TOKEN: 'token' });
+const { run, runAlone } = await openCommandLine(makeFolder(), { INTENT_GATE_URL: url, INTENT_GATE_TOKEN: 'token' });
 afterAll(() => close(server));
 beforeEach(() => {
   asked.length = 0;
@@ -81,6 +81,30 @@ test('services top also lists refused calls and deleted services, and says how t
     ].join('\n'),
   });
   expect(asked).toEqual(['/api/stats?period=day&by=service Bearer token']);
+});
+
+test('the same as CSV has every number, and no text that a spreadsheet would run', async () => {
+  answerStats({ agents: [{ agent_id: '=HYPERLINK("x")', ...numbers, slots }] });
+  expect(await run(['agents', 'top', '--csv'])).toMatchObject({
+    code: 0,
+    stdout: [
+      'agent_id,executions,refusals.TOO_MANY_REQUESTS,refusals.FORBIDDEN,refusals.INTENT_EXECUTION_FAILED,refusals.SERVICE_UNAVAILABLE,upstream_calls,upstream_failures,drift,upstream_ms,latency,slots',
+      '"\'=HYPERLINK(""x"")",2000,100,10,5,2,1890,7,0,4000,"[10,30,0,0,0,0]",[]',
+      '',
+    ].join('\n'),
+  });
+});
+
+test.each([
+  ['agents', { agents: [] }],
+  ['services', { services: [] }],
+])('%s top --watch shows the numbers again until it is interrupted', async (group, rows) => {
+  answerStats(rows);
+  const { stderr } = await runAlone([group, 'top', '--watch'], '', false, async (child) => {
+    while (asked.length < 2) await new Promise((resolve) => setTimeout(resolve, 50));
+    child.kill('SIGINT');
+  });
+  expect(stderr.split('There were no executions in the last 24h.\n').length).toBeGreaterThanOrEqual(2);
 });
 
 test.each([

@@ -1,0 +1,24 @@
+import { stringifyJson } from '../client/json.ts';
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Members of members get names with a dot; arrays are JSON. */
+const flatten = (record: object, prefix = ''): [string, unknown][] =>
+  Object.entries(record).flatMap(([name, value]) =>
+    isObject(value) ? flatten(value, `${prefix}${name}.`) : [[prefix + name, value] as [string, unknown]],
+  );
+
+/** A cell (RFC 4180). A text that a spreadsheet would take for a formula begins with an apostrophe, because agents choose some of them. */
+function cell(value: unknown): string {
+  if (value === undefined || value === null) return '';
+  const text = typeof value === 'string' ? value.replace(/^[=+\-@\t\r]/, "'$&") : stringifyJson(value);
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** Records as comma-separated values, with a heading of all their members' names. Empty if there are no records. */
+export function toCsv(records: readonly unknown[]): string {
+  const rows = records.map((record) => new Map(flatten(isObject(record) ? record : { value: record })));
+  const heads = [...new Set(rows.flatMap((row) => [...row.keys()]))];
+  if (heads.length === 0) return '';
+  return [heads, ...rows.map((row) => heads.map((head) => row.get(head)))].map((row) => `${row.map(cell).join(',')}\n`).join('');
+}
