@@ -5,8 +5,8 @@ import { Catalogue, useSearchKey } from './catalogue.tsx';
 import { Icon } from './components/icon.tsx';
 import { attention, Heading, upTo99 } from './components/text.tsx';
 import { Toasts } from './components/toast.tsx';
+import { Connect } from './connect.tsx';
 import { Consent } from './consent.tsx';
-import { deployment } from './deployment.ts';
 import { adminFeatures, features } from './features.ts';
 import { IntentView } from './intent.tsx';
 import { PolicyView } from './policy.tsx';
@@ -24,6 +24,7 @@ const sections: readonly Section[] = [
   { path: 'policy', title: 'Policy', View: PolicyView },
   { path: 'calls', title: 'Your calls', View: Calls },
   ...features,
+  { path: 'connect', title: 'Connect', View: Connect },
   { path: 'reference', title: 'API reference', View: ReferenceView },
 ];
 
@@ -86,18 +87,6 @@ function Page() {
         <SignInNotice />
         <View {...route} />
       </main>
-      <footer>
-        <p>
-          For programs: <a href="openapi.json">OpenAPI document</a>, <a href="agents.json">description for agents</a>. For MCP hosts:{' '}
-          <code>{deployment.publicUrl}/mcp</code>
-          {deployment.offersSignIn && (
-            <>
-              , or <code>{deployment.publicUrl}/mcp/sign-in</code> if the host signs people in
-            </>
-          )}
-          .
-        </p>
-      </footer>
       <Toasts />
       <Consent />
     </div>

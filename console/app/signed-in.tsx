@@ -1,4 +1,4 @@
-import { Button, SignIn } from './components/controls.tsx';
+import { Button, Choice, SignIn } from './components/controls.tsx';
 import { Failure } from './components/states.tsx';
 import { Heading, Shown } from './components/text.tsx';
 import { deployment } from './deployment.ts';
@@ -7,16 +7,52 @@ import type { Route } from './route.ts';
 import { beginSignIn, blocked, endSession, session, signInFailure } from './session.ts';
 import { useStore } from './store.ts';
 
+/** Who is signed in, and a menu. */
 export function Account() {
   const current = useStore(session);
-  if (!deployment.signIn) return null;
-  if (!current) return <SignIn />;
   return (
-    <span>
-      <Shown text={current.userName} /> <Button title="Sign out" kind="plain" onClick={endSession} />
-    </span>
+    <>
+      {current ? (
+        <span>
+          <Shown text={current.userName} /> <Button title="Sign out" kind="plain" onClick={endSession} />
+        </span>
+      ) : (
+        <SignIn />
+      )}
+      <details>
+        <summary>Options</summary>
+        <Choice label="Theme" none="System theme" options={themes} value={theme()} onChoose={setTheme} />
+        <p class="quiet">
+          <a href="docs">Documentation</a> · Intent Gate {deployment.version}
+        </p>
+      </details>
+    </>
   );
 }
+
+const themes = [
+  ['light', 'Light theme'],
+  ['dark', 'Dark theme'],
+] as const;
+
+function theme(): string {
+  try {
+    return localStorage.getItem('theme') ?? '';
+  } catch {
+    return '';
+  }
+}
+
+function setTheme(chosen: string): void {
+  document.documentElement.style.colorScheme = chosen;
+  try {
+    localStorage.setItem('theme', chosen);
+  } catch {
+    // the page works without storage
+  }
+}
+
+setTheme(theme());
 
 /** Says why the user is not, or no longer, signed in. */
 export function SignInNotice() {

@@ -26,13 +26,15 @@ const {
   consoleClient: clientId,
   signInClient,
   localUpstreams,
-} = readEnvironment([], ['signInDomain', 'consoleClient', 'signInClient', 'localUpstreams']);
+  version,
+} = readEnvironment([], ['signInDomain', 'consoleClient', 'signInClient', 'localUpstreams', 'version']);
 
 export const handler = serve(
   withoutSlash(
     createAction({
       readConsole,
       ...(domain && clientId && { signIn: { domain, clientId } }),
+      ...(version && { version }),
       ...(signInClient && { offersSignIn: true }),
       ...(isCatalogueHidden() && { hidesIntents: true }),
       ...(localUpstreams && { localUpstreams: splitList(localUpstreams) }),

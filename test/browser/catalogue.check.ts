@@ -89,6 +89,27 @@ given('the catalogue', () => {
     expect(page.url()).toBe(`${base}/console`);
   });
 
+  test('the page of connections has a link or a line for each MCP host, and the theme is kept', async () => {
+    const page = await openView(browser, api, '#/connect');
+    const address = `${api.stack.base_url}/mcp`;
+    await page.getByText(`claude mcp add --transport http intent-gate ${address}`).waitFor();
+    const hrefs = await page
+      .getByRole('link', { name: /^Add to / })
+      .evaluateAll((all) => all.map((link) => link.getAttribute('href') ?? ''));
+    expect(hrefs.map((href) => href.slice(0, 20))).toEqual(['cursor://anysphere.c', 'vscode:mcp/install?%']);
+    expect(JSON.parse(atob(new URL(hrefs[0] ?? '').searchParams.get('config') ?? ''))).toMatchObject({
+      url: expect.stringContaining(address),
+    });
+    await expectAccessible(page);
+    await page.getByText('Options').click();
+    await page.getByLabel('Theme').selectOption('dark');
+    await page.reload();
+    await page.getByRole('heading', { name: 'Connect' }).waitFor();
+    expect(await page.evaluate('getComputedStyle(document.documentElement).colorScheme')).toBe('dark');
+    await page.evaluate('localStorage.clear()');
+    await page.close();
+  });
+
   test('the catalogue leads from a search to a run, and to the list of calls', async () => {
     const page = await open();
     await page.getByLabel('Search').pressSequentially('describe a country');

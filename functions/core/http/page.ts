@@ -15,6 +15,7 @@ export interface Deployment {
     clientId: string;
   };
   offersSignIn?: true;
+  version?: string;
   /** callers see only intents that they may execute */
   hidesIntents?: true;
   /** hosts on the developer's own network that intents may call; in a local stack only */

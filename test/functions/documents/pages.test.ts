@@ -69,6 +69,7 @@ describe('the console', () => {
   test.each([
     ['where admins may sign in', { signIn }, { signIn, publicUrl: 'https://api.example/test' }],
     ['where people may sign in for programs', { offersSignIn: true }, { offersSignIn: true }],
+    ['in its version', { version: '1.2.3' }, { version: '1.2.3' }],
   ] as const)('the console knows the deployment: %s', async (_, deps, known) => {
     const { headers, body } = await answer(createConsole({ readConsole, ...deps }), '/console');
     const [, written = ''] = /data-deployment="([^"]*)"/.exec(String(body)) ?? [];
