@@ -165,7 +165,7 @@ const Reasons = ({ rows }: { rows: readonly StatsNumbers[] }) =>
     return sums.length === 0 ? null : (
       <Part key={title} title={title}>
         <Table
-          label={title}
+          label={areFailures ? 'Codes of failures' : 'Codes of refusals'}
           heads={['Reason', 'Count']}
           numbers={['Count']}
           rows={sums.map(([code, count]) => [<a href={linkTo(['reference', code])}>{code}</a>, count])}
