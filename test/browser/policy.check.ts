@@ -52,7 +52,7 @@ given('the page of the policy', () => {
     await page.keyboard.press('Control+Space');
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Escape');
-    expect(await page.getByRole('option').count()).toBe(0);
+    expect(await page.getByRole('listbox', { name: 'Suggestions' }).count()).toBe(0);
     await page.keyboard.type('x'.repeat(300));
     expect(await page.evaluate('(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector("textarea"))')).toBe(
       0,
