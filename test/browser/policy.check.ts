@@ -18,7 +18,7 @@ given('the page of the policy', () => {
     await button('Publish').click();
     await page.getByText(/^Publish this policy\? \d agents? must sign again before the next call\.$/).waitFor();
     await confirmation(page, 'Publish').click();
-    await page.getByText('Published.').waitFor();
+    await page.getByText('Published. To undo this').waitFor();
   };
 
   beforeAll(async () => {
