@@ -519,8 +519,9 @@ paths:
     const [newest = 0, second] = (await numbers()).map(Number);
     expect(second).toBe(newest - 1);
     await page.getByRole('link', { name: 'Older' }).click();
-    await page.getByRole('rowheader', { name: String(newest - 2), exact: true }).waitFor();
-    expect((await numbers()).map(Number)).toEqual([newest - 2, newest - 3]);
+    // the entries of an import share a row
+    await page.getByRole('rowheader', { name: new RegExp(`^(\\d+ to )?${newest - 2}$`) }).waitFor();
+    expect((await numbers()).join(' to ')).toMatch(new RegExp(`^${newest - 3} to ${newest - 2}$|^${newest - 2} to ${newest - 3}$`));
     expect(page.url()).toContain(`before=${newest - 1}`);
     await page.getByLabel('Kind').selectOption('intent');
     await page.getByRole('rowheader', { name: String(newest), exact: true }).waitFor();
