@@ -30,6 +30,7 @@ const sections: readonly Section[] = [
 
 /** The sections for admins, whose views are in `admin/views.tsx`. */
 const adminSections: readonly SectionLink[] = [
+  { path: 'overview', title: 'Overview' },
   { path: 'services', title: 'Services' },
   { path: 'import' },
   ...adminFeatures,

@@ -26,6 +26,8 @@ export interface Section extends SectionLink {
 /** A section for admins, which is loaded once one has signed in. */
 export interface AdminSection extends SectionLink {
   View?: Section['View'];
+  /** A hook: its figures in the overview. */
+  useFigures?(): readonly Figure[];
   /** What it shows about one agent, or in a tab of one service. */
   About?: (subject: Subject) => ComponentChild;
   /** What it shows below the credential of a service. */
@@ -38,6 +40,16 @@ export interface AdminSection extends SectionLink {
   AboutImport?: (chosen: ChosenImport) => ComponentChild;
   /** A hook: its columns in a list of services, agents, or the intents of a service. The rows are given by their ids. */
   useColumns?(list: 'services' | 'agents' | 'intents', serviceId?: string): readonly Column<string>[];
+}
+
+/** A number in the overview that leads to its page. */
+export interface Figure {
+  title: string;
+  /** undefined while it is unknown */
+  value: number | undefined;
+  to: string;
+  /** stands out unless it is 0 */
+  isUrgent?: boolean;
 }
 
 export interface Subject {

@@ -130,7 +130,7 @@ given('the console, empty and with much data', () => {
       const big = (await page.getByRole('link', { name: longName }).getAttribute('href')) ?? '';
       const listShifts = await slowDown(page);
       const tabs = ['usage', 'credential', 'settings', 'history'].map((tab) => `${big}?tab=${tab}`);
-      const others = ['policy', 'approvals', 'agents', 'usage', 'executions', 'history', 'history/1', 'import', 'services'].map(
+      const others = ['overview', 'policy', 'approvals', 'agents', 'usage', 'executions', 'history', 'history/1', 'import', 'services'].map(
         (place) => `#/${place}`,
       );
       const found: Record<string, unknown> = {};

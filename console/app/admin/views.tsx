@@ -5,10 +5,12 @@ import { featureViews } from './features.ts';
 import { ChangeView, History } from './history.tsx';
 import { Import } from './import.tsx';
 import { EditIntent, NewIntent } from './intents.tsx';
+import { Overview } from './overview.tsx';
 import { EditPolicy } from './policy.tsx';
 import { NewService, Services, ServiceView } from './services.tsx';
 
 const sections: readonly AdminSection[] = [
+  { path: 'overview', View: Overview },
   {
     path: 'services',
     View({ path: [, id, third], query }) {

@@ -36,6 +36,10 @@ export const agentsView: AdminSection = {
     ) : (
       <AgentView key={`${id} ${query.get('key')}`} id={id} thumbprint={query.get('key') ?? undefined} />
     ),
+  useFigures() {
+    const pending = useRead<AgentPage>('/api/agents', { state: 'pending', page_size: '100' }, 'admin').answer?.value.agents;
+    return [{ title: 'Agents waiting for approval', value: pending?.length, to: linkTo(['agents'], { state: 'pending' }), isUrgent: true }];
+  },
 };
 
 function Agents({ query }: { query: URLSearchParams }) {

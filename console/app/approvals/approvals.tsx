@@ -20,6 +20,10 @@ import { approvals, waiting } from './section.ts';
 export const approvalsView: AdminSection = {
   ...approvals,
   View: ({ path: [, id], query }) => <Approvals id={id} query={query} />,
+  useFigures() {
+    const { value } = useRead<ApprovalPage>(path, { page_size: '1' }, 'admin').answer ?? {};
+    return [{ title: 'Calls waiting for approval', value: value?.waiting, to: linkTo(['approvals']), isUrgent: true }];
+  },
 };
 
 const path = '/api/approvals';

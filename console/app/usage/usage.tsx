@@ -253,4 +253,23 @@ function UsageCharts({ rows, slots: { period, from } }: { rows: readonly Pick<Se
   );
 }
 
-export const usageView: AdminSection = { ...usage, View: Usage, About, useColumns };
+/** The last day in the overview. A service that answers 401 lacks its credential, or has another one. */
+function useFigures() {
+  const services = useRead<Stats>('/api/stats', { period: 'day' }, 'admin').answer?.value.services;
+  const sumOf = (numberOf: (own: ServiceStats) => number) => services?.reduce((sum, own) => sum + numberOf(own), 0);
+  const to = linkTo(['usage']);
+  const refusing = services?.filter(({ last_failure }) => last_failure?.upstream_status === 401) ?? [];
+  const [{ service_id } = {}] = refusing;
+  return [
+    { title: 'Calls (24 h)', value: sumOf(({ executions }) => executions), to },
+    { title: 'Failures of services (24 h)', value: sumOf(({ upstream_failures }) => upstream_failures), to, isUrgent: true },
+    {
+      title: 'Services that answer 401',
+      value: services && refusing.length,
+      to: refusing.length === 1 && service_id ? linkTo(['services', service_id], { tab: 'credential' }) : linkTo(['services']),
+      isUrgent: true,
+    },
+  ];
+}
+
+export const usageView: AdminSection = { ...usage, View: Usage, About, useColumns, useFigures };
