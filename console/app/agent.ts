@@ -8,7 +8,6 @@ import { readCallsLeft } from './calls-left.ts';
 import { askConsent } from './consent.tsx';
 import { deployment } from './deployment.ts';
 import { gateUrl, pagePat } from './gate.ts';
-import type { NewCall } from './made-calls.ts';
 import { keep, readKept } from './store.ts';
 
 /** The page's agent id, which stays the same across visits, because it belongs to the page's key. */
@@ -66,6 +65,18 @@ export async function obtainPat(): Promise<string> {
   const { pat } = await (await openAgent()).obtainPat();
   pagePat.set(pat);
   return pat;
+}
+
+/** A call that is being made in this tab. */
+export interface NewCall {
+  /** when it was made, in milliseconds since the epoch, which identifies it */
+  at: number;
+  intentUid: string;
+  parameters: Record<string, unknown>;
+  /** idempotency key, with which it can be followed after a reload */
+  key: string;
+  /** the last state of a deferred call, while its outcome is awaited */
+  pending?: PendingExecution | undefined;
 }
 
 export interface Ran {

@@ -1,23 +1,10 @@
 import { PolicyDeclined, Refusal } from '../../client/errors.ts';
 import type { ReceiptFile } from '../../client/receipts.ts';
-import type { PendingExecution } from '../../client/types.ts';
-import { type Ran, runIntent } from './agent.ts';
+import { type NewCall, type Ran, runIntent } from './agent.ts';
 import { saidIn } from './components/states.tsx';
 import { showToast } from './components/toast.tsx';
 import { describeFailure } from './gate.ts';
 import { keep, openStore, readKept } from './store.ts';
-
-/** A call that is being made in this tab. */
-export interface NewCall {
-  /** when it was made, in milliseconds since the epoch, which identifies it */
-  at: number;
-  intentUid: string;
-  parameters: Record<string, unknown>;
-  /** idempotency key, with which it can be followed after a reload */
-  key: string;
-  /** the last state of a deferred call, while its outcome is awaited */
-  pending?: PendingExecution | undefined;
-}
 
 /** A call that was made in this tab. */
 export interface Call extends NewCall {

@@ -5,7 +5,7 @@ import type { Issue } from '../../schemas/errors.ts';
 import type { FullIntent } from '../../schemas/intent.ts';
 import type { Parameter } from '../../schemas/parameter.ts';
 import { loadPatternEngine } from '../in-browser/module.ts';
-import type { Ran } from './agent.ts';
+import type { NewCall, Ran } from './agent.ts';
 import { Answer } from './answer.tsx';
 import { MoreOnCall, nameDelay, Pending } from './calls.tsx';
 import { Button, SubmitForm } from './components/controls.tsx';
@@ -14,7 +14,7 @@ import { Failure, Skeleton } from './components/states.tsx';
 import { Table } from './components/table.tsx';
 import { Part } from './components/text.tsx';
 import { fieldsOf, readParameters, type Typed, typeValues } from './field-values.ts';
-import { calls, followCall, type NewCall } from './made-calls.ts';
+import { calls, followCall } from './made-calls.ts';
 import { exampleValues } from './nested.ts';
 import { useStore } from './store.ts';
 
