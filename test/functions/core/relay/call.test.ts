@@ -295,7 +295,7 @@ describe('a host that cannot be reached', () => {
     let answersLeft = 1;
     const upstream = keep(await startUpstream((_, response) => void (answersLeft-- > 0 && response.end('{}'))));
     const { call } = relay();
-    const late = () => expectFailure(call(at(upstream, { deadlineMs: 50 })), 'deadline');
+    const late = () => expectFailure(call(at(upstream, { deadlineMs: 150 })), 'deadline');
     await call(at(upstream));
     for (let count = 0; count < 4; count++) await late();
     answersLeft = 1;
