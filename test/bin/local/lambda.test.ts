@@ -153,7 +153,7 @@ describe('openLambdas', () => {
   });
 
   test('all environments of a function but one end soon', async () => {
-    const lambda = open(later, { spareMs: 50 });
+    const lambda = open(later, { spareMs: 1_000 });
     await Promise.all([lambda.invoke({}), lambda.invoke({})]);
     expect(readdirSync(lambda.scratch).length).toBe(2);
     while (readdirSync(lambda.scratch).length > 1) await new Promise((resolve) => setTimeout(resolve, 20));
