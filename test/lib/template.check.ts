@@ -17,7 +17,7 @@ import { logicalPrefix, type Resource, type Synthesis, synthesize } from './synt
 const deployed = endpointsWith({ signIn: false });
 const functionRows = [
   ...deployed.filter(hasFunction),
-  ...backgroundFunctions.filter(({ onlyWith, needs }) => onlyWith === undefined && needs.receipts !== 'log'),
+  ...backgroundFunctions.filter(({ onlyWith, isUsed }) => onlyWith === undefined && (isUsed?.({ receipts: 'off' }) ?? true)),
 ];
 const allRows = [...endpointsWith({ signIn: true }).filter(hasFunction), ...backgroundFunctions];
 
@@ -34,6 +34,8 @@ const receiptLog = {
 };
 const vpc = { vpcId: 'vpc-0123456789abcdef0', subnetIds: ['subnet-0123456789abcdef0', 'subnet-0123456789abcdef1'] };
 const privateOrigins = ['https://orders.internal:8443', 'https://stock.internal'];
+
+const notify = { url: 'https://hooks.example/intent-gate', secret: 'intent-gate/notify' };
 
 const everySetting = {
   protocol: 'uim',
@@ -52,6 +54,7 @@ const everySetting = {
   customerManagedKey: true,
   gradualDeployment: true,
   receipts: 'keyed',
+  notify,
   executionMemoryMb: 2_048,
   tags: { team: 'gate' },
   tracing: false,
@@ -76,7 +79,7 @@ const withReceipts = synthesize({ receipts: 'keyed' });
 const adoptingReceipts = synthesize({ receipts: 'keyed', adopt: receiptLog }, true);
 /** with two keys, so that permissions for only one of them can be distinguished */
 const local = synthesize(
-  { stage: 'local', receipts: 'keyed', allowLoopback: true, localUpstreams: 'api,192.168.1.7', signIn: true, signingKeys: 'b,a' },
+  { stage: 'local', receipts: 'keyed', notify, allowLoopback: true, localUpstreams: 'api,192.168.1.7', signIn: true, signingKeys: 'b,a' },
   true,
 );
 
@@ -599,7 +602,7 @@ describe('the API', () => {
       'method.response.header.Access-Control-Allow-Origin': "'https://a.example'",
       'method.response.header.Access-Control-Allow-Methods': "'POST'",
       'method.response.header.Access-Control-Allow-Headers':
-        "'Authorization,Content-Type,If-None-Match,Idempotency-Key,Prefer,If-Match,DPoP,traceparent,tracestate,MCP-Protocol-Version,Mcp-Method,Mcp-Name,Mcp-Session-Id'",
+        "'Authorization,Content-Type,If-None-Match,Idempotency-Key,Prefer,If-Match,DPoP,traceparent,tracestate,Import-Id,MCP-Protocol-Version,Mcp-Method,Mcp-Name,Mcp-Session-Id'",
     });
     for (const { responseParameters } of Object.values(gatewayResponses(everything)))
       expect(responseParameters['gatewayresponse.header.Access-Control-Allow-Origin']).toBe("'*'");
