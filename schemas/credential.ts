@@ -38,10 +38,7 @@ const names = {
 const facts = z.strictObject({
   ...names,
   origins: z.array(z.string()).describe('where it is sent'),
-  next: z
-    .strictObject(names)
-    .optional()
-    .describe('names of the next values, which are tried if the upstream answers 401 to the current ones'),
+  next: z.strictObject(names).optional().describe('names of the next values, tried after a 401'),
   oauth: oauthFacts.optional().describe('the client as which tokens are obtained'),
 });
 

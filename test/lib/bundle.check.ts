@@ -13,8 +13,8 @@ import { makeFolder } from '../support/folder.ts';
 import { logicalPrefix, type Template } from './synthesize.ts';
 
 const rows = [...endpoints.filter(hasFunction), ...backgroundFunctions];
-// The settings of most tests of the whole stack, so that they share one synthesis.
-const folder = await synthesize({ ...localContext, policyFile: 'bin/local/policy.json', agentIds: 'bound' });
+const notify = { url: 'https://hooks.example', secret: 'webhook' };
+const folder = await synthesize({ ...localContext, policyFile: 'bin/local/policy.json', agentIds: 'bound', notify });
 const local = readTemplate(folder);
 const { Resources }: Template = JSON.parse(readFileSync(join(folder, 'IntentGate.template.json'), 'utf8'));
 
@@ -84,7 +84,7 @@ describe.each(rows)('the bundle of $name', ({ name, needs }) => {
       table: needs.table !== undefined,
       kms: [needs.kms, needs.catalogue, needs.callKey, needs.grantKey, needs.receipts].some((need) => need !== undefined),
       snapshots: needs.snapshots !== undefined || ['log', 'read'].includes(needs.receipts ?? ''),
-      credentials: needs.credentials !== undefined,
+      credentials: needs.credentials !== undefined || needs.notifies === true,
       policy: needs.policy === true,
       parser: ['publish-policy', 'put-policy-trial'].includes(name),
     });

@@ -72,14 +72,14 @@ test('the runbook leads from an agent that abuses a service to its block, and to
   for (let call = 0; call < 80; call++) await callAs(flooding);
   expect((await callAs(quiet)).status).toBe(200);
 
-  const flooded = /^World facts +81 +20 \(25 %\) +0 +\d+ ms$/m;
+  const flooded = /^World facts +81 +61 +20 \(25 %\) +0 +\d+ ms$/m;
   const services = await followUntil('services top', flooded);
   expect(services).toMatch(flooded);
   const [, SERVICE = ''] = /^To see who calls World facts: intent-gate agents top --service (\w{26}) --since 1h$/m.exec(services) ?? [];
 
   const agents = (await follow('agents top', { SERVICE })).split('\n');
-  expect(agents[1]).toMatch(/^flooding agent +80 +20 \(25 %\) +0 +\d+ ms$/);
-  expect(agents[2]).toMatch(/^quiet agent +1 +0 +0 +\d+ ms$/);
+  expect(agents[1]).toMatch(/^flooding agent +80 +60 +20 \(25 %\) +0 +\d+ ms$/);
+  expect(agents[2]).toMatch(/^quiet agent +1 +1 +0 +0 +\d+ ms$/);
   expect(agents[3]).toBe("To block the first: intent-gate agents block --reason '...' 'flooding agent'");
 
   const shown = await follow('agents show', { AGENT });
