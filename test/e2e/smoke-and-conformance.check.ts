@@ -11,10 +11,11 @@ import { CliFailure } from '../../registry/failure.ts';
 import { fullIntent, intentPage } from '../../schemas/intent.ts';
 import type { CheckOutcome, Report } from '../conformance/report.ts';
 import { type ConformanceOptions, checks, runConformance } from '../conformance/run.ts';
+import { oneOfEach } from '../support/environments.ts';
 import { bodyOf, startApi } from './api.ts';
 
 const requested: string[] = [];
-const api = await startApi({ demo: true, onAnswered: ({ method }) => requested.push(method) });
+const api = await startApi({ demo: true, environments: oneOfEach, onAnswered: ({ method }) => requested.push(method) });
 const requestedAtStart = [...requested];
 const { base_url: baseUrl, admin_token: adminToken, upstream_url: upstreamUrl } = api.stack;
 const registration = { baseUrl, adminToken, upstreamUrl };
