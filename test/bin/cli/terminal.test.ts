@@ -40,7 +40,7 @@ describe('completion', () => {
   test.each<[string, string[], number, string[]]>([
     ['a command', ['ser'], 1, ['services']],
     ['a subcommand', ['services', 'cre'], 2, ['create', 'credential']],
-    ['a subcommand of a subcommand', ['services', 'credential', 'te'], 3, ['test']],
+    ['a subcommand of a subcommand', ['services', 'credential', 'rem'], 3, ['remove']],
     ['an option', ['policy', 'publish', '--dr'], 3, ['--dry-run']],
     ['an option of the program', ['policy', 'publish', '--js'], 3, ['--json']],
     ['a command after options', ['--json', 'history', 'u'], 3, ['undo']],
