@@ -6,7 +6,7 @@ import { type Call, type Condition, evaluateCondition, type Subject } from './co
 import { describeRule } from './describe.ts';
 import { findWider, interpretPolicy, type Rule } from './reading.ts';
 import { assigneeOf } from './rule-index.ts';
-import { isRuledOut, oneIntent } from './scope.ts';
+import { coveringEntries, foldNamespace, isRuledOut, oneIntent } from './scope.ts';
 
 /**
  * Finds rules without effect: those that no call can meet, and permissions whose conditions another permission makes void. The gate accepts
@@ -17,13 +17,15 @@ import { isRuledOut, oneIntent } from './scope.ts';
  */
 export function findContradictions(policy: Policy, baseUrl: string, sinceMs: number): Issue[] {
   const { rules } = interpretPolicy(policy, baseUrl);
-  const prohibitions = Map.groupBy(
-    rules.filter(({ kind }) => kind === 'prohibition'),
-    ({ entry }) => entry,
-  );
+  const positions = Map.groupBy(rules.keys(), (at) => (rules[at]?.kind === 'prohibition' ? foldNamespace(rules[at].entry) : undefined));
+  /** The prohibitions that cover what a permission names, in policy order. */
+  const prohibitionsOf = ({ entry }: Rule): Rule[] =>
+    coveringEntries(foldNamespace(entry))
+      .flatMap((covering) => positions.get(covering) ?? [])
+      .sort((a, b) => a - b)
+      .flatMap((at) => rules[at] ?? []);
   const problems = rules.flatMap((rule): Issue[] => {
-    const about = [...prohibitions].flatMap(([entry, all]) => (isRuledOut([entry], rule.entry) ? all : []));
-    const problem = findProblem(rule, rules, about.filter(meetsAgentsOf(rule)), sinceMs);
+    const problem = findProblem(rule, rules, prohibitionsOf(rule).filter(meetsAgentsOf(rule)), sinceMs);
     return problem === undefined ? [] : [{ path: rule.pointer, problem: `${problem}: ${describeRule(rule)}` }];
   });
   if (rules.some(({ kind }) => kind === 'permission')) return problems;

@@ -334,6 +334,14 @@ describe('contradictions', () => {
     expect(warn({ permission: [{ ...execute(pay), assignee: 'another-agent' }], prohibition })).toEqual([]);
   });
 
+  // comparing each with each takes longer than a test may
+  test('of 3,000 prohibited intents, each is looked up only where a permission names it', () => {
+    const prohibition = Array.from({ length: 3_000 }, (_, at) => execute(`${intents}/a.example:call-${at}:v1`));
+    expect(warn({ permission: [execute(intents), execute(`${intents}/A.example:call-7:v1`)], prohibition })).toEqual([
+      expect.stringMatching(/^\/permission\/1 allows nothing, because \/prohibition\/7 prohibits all of it: /),
+    ]);
+  });
+
   test('a permission is not reported if prohibitions leave something of it', () => {
     const other = { ...amount('lt', 5), leftOperand: `${pay}/parameters/other` };
     for (const prohibited of [[[amount('lt', 50)]], [[amount('lt', 500), other]], [[{ ...other, operator: 'eq' as const }]]]) {
