@@ -61,10 +61,15 @@ export async function readWhole(api: Api, seq: number | string): Promise<ChangeD
 export async function undoChanges(api: Api, whole: readonly ChangeDetails[]): Promise<void> {
   for (const obstacle of whole.map(findObstacle)) if (obstacle !== undefined) throw new CliFailure('failure', obstacle);
   const mark = whole.length > 1 ? { 'Import-Id': crypto.randomUUID() } : undefined;
-  for (const details of whole) await undoChange(api, details, mark);
+  const undone: number[] = [];
+  for (const details of whole) {
+    await undoChange(api, details, mark, undone);
+    undone.push(details.entry.seq);
+  }
 }
 
-async function undoChange(api: Api, details: ChangeDetails, mark: Record<string, string> = {}): Promise<void> {
+/** @param undone - the changes of the same import that have been undone, for the message if this one cannot be */
+async function undoChange(api: Api, details: ChangeDetails, mark: Record<string, string> = {}, undone: readonly number[] = []) {
   const { entry, versions = [] } = details;
   const [change] = entry.changes;
   const [first] = versions;
@@ -76,7 +81,7 @@ async function undoChange(api: Api, details: ChangeDetails, mark: Record<string,
     else if (change)
       await changeIntents(api, first?.service_id ?? (await findIntent(api, change.id))?.record.service_id ?? '', details, mark);
   } catch (error) {
-    throw error instanceof Refusal && meansChanged(error) ? changedSince(entry.seq) : error;
+    throw error instanceof Refusal && meansChanged(error) ? changedSince(entry.seq, undone) : error;
   }
 }
 
@@ -84,10 +89,10 @@ async function undoChange(api: Api, details: ChangeDetails, mark: Record<string,
 const meansChanged = ({ status, details, issues }: Refusal): boolean =>
   status === 404 || details.reason === 'etag_mismatch' || (status === 409 && issues.some(({ path }) => path.startsWith('/create')));
 
-const changedSince = (seq: number) =>
+const changedSince = (seq: number, undone: readonly number[]) =>
   new CliFailure(
     'failure',
-    `Nothing was undone: a record of entry ${seq} has changed since. Compare it with its later entries, and edit it by hand.`,
+    `${undone.length === 0 ? 'Nothing was undone' : `Only a part of the import is undone (entries ${undone.join(', ')})`}: a record of entry ${seq} has changed since. Compare it with its later entries, and edit it by hand.`,
   );
 
 /** The publication of the policy in force. */

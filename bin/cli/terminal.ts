@@ -44,12 +44,12 @@ export type Terminal = ReturnType<typeof openTerminal>;
 
 /** @param format - of results; `text` is for people */
 export function openTerminal(format: 'text' | 'json' | 'csv', { stdin, stdout, stderr } = process) {
-  const isJson = format !== 'text';
+  const isForPrograms = format !== 'text';
   const isInteractive = stdin.isTTY === true && stderr.isTTY === true;
   let isNewScreen = false;
   /** Prints a line to stdout, except with --json or --csv. */
   const say = (line = '') => {
-    if (isJson) return;
+    if (isForPrograms) return;
     if (isNewScreen) stdout.write(clearScreen);
     isNewScreen = false;
     print(stdout, `${line}\n`);
@@ -105,7 +105,7 @@ export function openTerminal(format: 'text' | 'json' | 'csv', { stdin, stdout, s
     },
     json,
     /** Prints the result with --json, else the line. */
-    result: (result: unknown, line: string) => (isJson ? json(result) : say(line)),
+    result: (result: unknown, line: string) => (isForPrograms ? json(result) : say(line)),
     record(record: Record<string, unknown>) {
       table(
         Object.entries(record).map(([name, value]) => [style('dim', name), typeof value === 'string' ? value : toPrintableJson(value)]),

@@ -19,8 +19,6 @@ export interface Deps {
   timeoutMs?: number;
 }
 
-const userAgent = 'intent-gate';
-
 /** Answers that may be about one notice only, such as those of a firewall to the name of an agent: later ones are sent. */
 const refusesOne = [400, 403, 413, 422];
 
@@ -37,7 +35,8 @@ function keyOf(secret: string | undefined): Buffer {
 
 /**
  * Tells a webhook of calls that wait for approval, in the form of Standard Webhooks 1.0, without arguments: each at least once, under one
- * `webhook-id`, oldest first. If the webhook does not accept one, the later ones wait, and the next run tries it again, until it has been decided or has expired.
+ * `webhook-id`, oldest first. Each run tries those again that the webhook did not accept, until they have been decided or have expired; unless its
+ * answer may be about one notice only, later ones wait for the next run.
  */
 export const createAction =
   ({ table, url, readSecret, timeoutMs = 5_000 }: Deps) =>
@@ -56,7 +55,7 @@ export const createAction =
       const [id, timestamp] = [`msg_${shown.id}`, String(Math.floor(Date.now() / 1_000))];
       const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
       const signed = { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${signature}` };
-      const headers = { 'content-type': 'application/json', 'user-agent': userAgent, ...signed };
+      const headers = { 'content-type': 'application/json', 'user-agent': 'intent-gate', ...signed };
       const request = { method: 'POST', headers, body, redirect: 'manual', signal: AbortSignal.timeout(timeoutMs) } as const;
       const answer = await fetch(url, request).catch(() => undefined);
       await answer?.body?.cancel();

@@ -156,6 +156,21 @@ test('an import is one change: its entries share an id, are listed by it, and ar
   expect(await readWhole(api, await headSeq())).toHaveLength(3);
 });
 
+test('if only a part of an import can be undone, the message says which', async () => {
+  const { service, uid } = await registry.createIntent();
+  const first = await headSeq();
+  const added = intentOf('test.example:part-of-import:v1');
+  await intents.create(service.service_id, added);
+  const second = await headSeq();
+  await intents.apply(service.service_id, [{ action: 'update', intent: intentOf(uid, { description: 'Changed meanwhile' }) }]);
+  const whole = [await readChange(api, second), await readChange(api, first)];
+  await expect(undoChanges(api, whole)).rejects.toThrow(
+    `Only a part of the import is undone (entries ${second}): a record of entry ${first} has changed since.`,
+  );
+  expect(await intents.find(added.intent_uid)).toBeUndefined();
+  await expect(undoChanges(api, [await readChange(api, first)])).rejects.toThrow('Nothing was undone: ');
+});
+
 test.each<[string, () => Promise<unknown>, string]>([
   [
     'a deletion of a service',
