@@ -60,8 +60,8 @@ interface Waiting {
 }
 
 /**
- * Number of environments of a function that start at once. Further ones, which cost 40 MB each, start only for an invocation that has waited, because
- * most invocations are shorter than that.
+ * Number of environments of a function that start at once. Further ones, which cost 40 MB each, start one after the other, and only for an invocation
+ * that has waited, because most invocations are shorter than that.
  */
 const eagerOfOne = 2;
 const patienceMs = 200;
@@ -86,6 +86,7 @@ export function openLambdas(options: LambdaOptions = {}) {
   };
   const start = (definition: FunctionDefinition): Environment => {
     const environment = startEnvironment(definition, options, {
+      onReady: () => dispatch(),
       onEnd: () => forget(environment),
       onExit: () => {
         threads--;
@@ -113,7 +114,7 @@ export function openLambdas(options: LambdaOptions = {}) {
       const { definition, resolve, reject } = entry;
       if (withoutEnvironment.has(definition.name)) continue;
       const own = environmentsOf(definition.name);
-      const isPatient = entry.isPatient && own.length >= eagerOfOne;
+      const isPatient = own.length >= eagerOfOne && (entry.isPatient || own.some((environment) => !environment.isReady()));
       const canStart = own.length < maxOfOne && threads < maxOfAll && !isPatient;
       const idle = own.findLast((environment) => idleSinceMs.delete(environment));
       if (idle || canStart) {
@@ -189,12 +190,12 @@ export function openLambdas(options: LambdaOptions = {}) {
 }
 
 /** Maximum size of the young generation per environment, in megabytes: more costs memory without making threads faster. */
-const maxYoungGenerationSizeMb = 8;
+const maxYoungGenerationSizeMb = 4;
 
 function startEnvironment(
   { name, folder, handler, environment, timeoutMs, memoryMb }: FunctionDefinition,
   { scratch = tmpdir(), compileCache, onLog = () => {} }: LambdaOptions,
-  { onEnd, onExit }: { onEnd(): void; onExit(): void },
+  { onReady, onEnd, onExit }: { onReady(): void; onEnd(): void; onExit(): void },
 ) {
   const temporary = mkdtempSync(join(scratch, 'environment-'));
   const worker = new Worker(fileURLToPath(new URL('./lambda-worker.js', import.meta.url)), {
@@ -207,11 +208,16 @@ function startEnvironment(
     for (const line of toSourceLines(text).replace(/\n$/, '').split('\n')) onLog(line, name);
   };
   let running: Run | undefined;
+  let isReady = false;
   worker.on('message', (message: Message) => {
     if (message.log) logLines(message.log);
     if ('result' in message || 'failure' in message) running?.resolve(message);
     // Loading the function does not count towards its timeout.
-    else if (message.isReady) running?.timer.refresh();
+    else if (message.isReady) {
+      isReady = true;
+      running?.timer.refresh();
+      onReady();
+    }
   });
   worker.on('error', ({ message, stack }) => logLines(stack ?? message));
   worker.once('exit', () => {
@@ -243,6 +249,7 @@ function startEnvironment(
 
   return {
     functionName: name,
+    isReady: () => isReady,
     run,
     stop: () => worker.terminate(),
   };
