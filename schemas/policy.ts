@@ -60,6 +60,13 @@ export const policy = z
   })
   .meta({ id: 'Policy', description: 'The usage policy that an agent signs.' });
 
+/** A policy as it is written. What it may contain is more than a schema says: `functions/core/policy/spellings.ts` reads it. */
+export const writtenPolicy = z.looseObject({}).meta({
+  id: 'WrittenPolicy',
+  description:
+    "A usage policy in any of ODRL's spellings. `@context`, `uid` and `type` may be left out. Agents are served it in the form of Policy.",
+});
+
 const policyVersion = z
   .string()
   .regex(/^(sha-256=)?[\w-]{43}$/, 'must be a version as PUT /api/policy and the log of changes name it')

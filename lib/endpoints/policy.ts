@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { jwsAlgorithmNames } from '../../functions/core/pat/signatures.ts';
 import { fillTemplate, parsePolicyTemplate } from '../../functions/core/policy/template.ts';
 import { patRequest, patResponse } from '../../schemas/pat.ts';
-import { policy, policyQuery, policyWords, publication, publicationQuery } from '../../schemas/policy.ts';
+import { policy, policyQuery, policyWords, publication, publicationQuery, writtenPolicy } from '../../schemas/policy.ts';
 import { type EndpointGroup, issueFailures, wholeProcessorMb } from './endpoint.ts';
 import { agentId, exampleBaseUrl } from './fixtures.ts';
 import { policyChanges } from './needs.ts';
@@ -48,7 +48,7 @@ export const policyAndPats = {
       "Checks, compiles and publishes the policy in the body, in any of ODRL's spellings; `{base_url}` stands for the address of the gate. All problems are reported together. `If-Match` must be the ETag of `GET /api/policy`, the policy that it replaces. Executions that begin after the answer are judged by it, and PATs of the earlier one are refused (`policy_changed`). With the setting `policySource: file`, 405.",
     credential: 'admin',
     query: publicationQuery,
-    body: policy,
+    body: writtenPolicy,
     requestHeaders: ['If-Match'],
     errors: ['METHOD_NOT_ALLOWED'],
     answer: publication,

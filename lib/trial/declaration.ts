@@ -1,6 +1,6 @@
 import { fillTemplate, parsePolicyTemplate } from '../../functions/core/policy/template.ts';
 import { namedPolicyTrial, policyOnTrial, policyTrialQuery } from '../../schemas/executions.ts';
-import { policy } from '../../schemas/policy.ts';
+import { writtenPolicy } from '../../schemas/policy.ts';
 import type { Declaration } from '../declaration.ts';
 import { wholeProcessorMb } from '../endpoints/endpoint.ts';
 import { agentId, exampleBaseUrl } from '../endpoints/fixtures.ts';
@@ -16,7 +16,7 @@ export const trial = {
         description:
           'The policy in the body judges every execution that begins from now on, without effect, in place of an earlier one on trial.',
         credential: 'admin',
-        body: policy,
+        body: writtenPolicy,
         answer: policyOnTrial,
         needs: { table: policyChanges, policy: true },
         timeoutSeconds: 29,

@@ -1,7 +1,8 @@
 /**
  * Schemathesis, a foreign tool that knows nothing of the gate but its OpenAPI document, makes requests from the document that `/openapi.json`
  * serves, and compares every answer with it: status, media type, headers, schema, methods, credentials; no 5xx; what has been deleted is gone.
- * It gets a PAT first, then the token of an admin. Needs Python 3.10 with pip; says so and ends with 0 without it.
+ * It gets a PAT first, then the token of an admin; then, at a gate with the setting `catalogue: permitted`, the PATs of two agents, of which one may
+ * not see a service. Needs Python 3.10 with pip; says so and ends with 0 without it.
  * `node bin/run.js test/long/schemathesis.ts [--examples 1000] [--phases examples,coverage,fuzzing,stateful] [--seconds 900] [--seed 1]`
  */
 import { spawn } from 'node:child_process';
@@ -11,10 +12,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
-import { startStack } from '../../bin/local/stack.ts';
-import { connect } from '../../client/connect.ts';
+import { type RunningStack, type StackOptions, startStack } from '../../bin/local/stack.ts';
+import { connect, openMemoryKeyStore } from '../../client/connect.ts';
+import { openHttp } from '../../client/http.ts';
 import { oneOfEach } from '../support/environments.ts';
 import { installWitnesses } from '../support/python.ts';
+import { intentOf, serviceNamed } from '../support/records.ts';
 
 const { values } = parseArgs({
   options: {
@@ -48,12 +51,15 @@ const checks = [
   'ignored_auth',
 ];
 
-const stack = await startStack({ port: 0, quiet: true, environments: oneOfEach });
-const folder = await mkdtemp(join(tmpdir(), 'intent-gate-schemathesis-'));
-/** `authorize` calls the address that its client gives as its id; all else stays on this machine. */
-const left = ['--exclude-operation-id', 'authorize'];
+/** The names of the service and intent that one of the agents may not see; the policy, which everybody may read, names their namespace only. */
+const secret = 'numbat';
 
-async function run(holder: string, token: string): Promise<number> {
+const folder = await mkdtemp(join(tmpdir(), 'intent-gate-schemathesis-'));
+/** These call the address that the request gives, as id of a client or as a server's; all else stays on this machine. */
+const left = ['authorize', 'list-mcp-tools'].flatMap((id) => ['--exclude-operation-id', id]);
+
+async function run({ base_url }: RunningStack, holder: string, token: string, unseen?: string): Promise<number> {
+  const used = [...checks, ...(unseen === undefined ? [] : ['hides_what_is_not_permitted'])];
   const child = spawn(
     String(python),
     [
@@ -61,11 +67,11 @@ async function run(holder: string, token: string): Promise<number> {
         '-m',
         'schemathesis.cli',
         'run',
-        `${stack.base_url}/openapi.json`,
+        `${base_url}/openapi.json`,
         '--header',
         `Authorization: Bearer ${token}`,
         '--checks',
-        checks.join(','),
+        used.join(','),
       ],
       ...[
         '--phases',
@@ -73,7 +79,7 @@ async function run(holder: string, token: string): Promise<number> {
         '--max-examples',
         values.examples,
         '--max-time',
-        String(Math.ceil(Number(values.seconds) / 2)),
+        String(Math.ceil(Number(values.seconds) / 4)),
         '--seed',
         values.seed,
       ],
@@ -85,6 +91,7 @@ async function run(holder: string, token: string): Promise<number> {
       // whatever else it might call is refused at once instead of leaving this machine
       env: {
         ...process.env,
+        ...(unseen !== undefined && { UNSEEN: unseen }),
         SCHEMATHESIS_HOOKS: join(import.meta.dirname, 'schemathesis.py'),
         HTTP_PROXY: 'http://127.0.0.1:9',
         HTTPS_PROXY: 'http://127.0.0.1:9',
@@ -98,13 +105,48 @@ async function run(holder: string, token: string): Promise<number> {
   return code;
 }
 
-try {
-  const agent = await connect(stack.base_url, { agentId: 'witness', onPolicy: () => true });
-  const { pat } = await agent.obtainPat();
+const patOf = async ({ base_url }: RunningStack, agentId: string, keyStore = openMemoryKeyStore()) =>
+  (await (await connect(base_url, { agentId, keyStore, onPolicy: () => true })).obtainPat()).pat;
+
+async function tryPublic(stack: RunningStack): Promise<number[]> {
+  const pat = await patOf(stack, 'witness');
   // in this order: what an admin registers is never executed, so no address that the tool has made up is called
-  const codes = [await run('With a PAT', pat), await run('With the token of an admin', stack.admin_token)];
-  process.exitCode = codes.every((code) => code === 0) ? 0 : 1;
+  return [await run(stack, 'With a PAT', pat), await run(stack, 'With the token of an admin', stack.admin_token)];
+}
+
+async function tryPermitted(stack: RunningStack): Promise<number[]> {
+  const http = openHttp({ url: stack.base_url });
+  const asAdmin = (method: 'POST' | 'PUT', path: string, body: object, headers = {}) =>
+    http.send(method, path, { bearer: stack.admin_token, body, headers });
+  const service = await asAdmin('POST', '/api/services', { ...serviceNamed(secret), namespace: 'inner.example' });
+  const { service_id } = service.body as { service_id: string };
+  await asAdmin('POST', `/api/services/${service_id}/intents`, intentOf(`inner.example:${secret}:v1`));
+  const { headers } = await http.send('GET', '/api/policy');
+  const rule = (namespace: string, more = {}) => ({ target: `{base_url}/api/intents?namespace=${namespace}`, action: 'execute', ...more });
+  const permission = [rule('demo.example'), rule('inner.example', { assignee: 'insider' })];
+  const policy = { '@context': 'http://www.w3.org/ns/odrl.jsonld', uid: '{base_url}/api/policy', type: 'Set', permission };
+  await asAdmin('PUT', '/api/policy', policy, { 'If-Match': headers.get('etag') ?? '' });
+  const [outsider, insider] = [await patOf(stack, 'outsider'), await patOf(stack, 'insider')];
+  // else nothing would be hidden
+  await http.send('GET', `/api/services/${service_id}`, { bearer: insider });
+  return [
+    await run(stack, 'With the PAT of an agent that may not see a service', outsider, secret),
+    await run(stack, 'With the PAT of an agent that may', insider),
+  ];
+}
+
+async function tryStack(options: StackOptions, trial: (stack: RunningStack) => Promise<number[]>): Promise<void> {
+  const stack = await startStack({ port: 0, quiet: true, environments: oneOfEach, ...options });
+  try {
+    if ((await trial(stack)).some((code) => code !== 0)) process.exitCode = 1;
+  } finally {
+    await stack.stop();
+  }
+}
+
+try {
+  await tryStack({}, tryPublic);
+  await tryStack({ context: { catalogue: 'permitted' } }, tryPermitted);
 } finally {
-  await stack.stop();
   await rm(folder, { recursive: true, force: true });
 }
