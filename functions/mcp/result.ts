@@ -43,13 +43,14 @@ function describeDetails({ details }: ApiError): Record<string, unknown> {
 }
 
 export function remarksOn(headers: Record<string, string> = {}): string[] {
-  const { 'Answer-Issues': issues, 'Answer-Cut': cut } = headers;
+  const { 'Answer-Issues': issues, 'Answer-Missing': missing, 'Answer-Cut': cut } = headers;
   const { 'Upstream-Status': status = '200', ...fields } = headOf(headers);
   return [
     ...(status !== '200' || Object.keys(fields).length > 0
       ? [`Status and header fields of the service's answer: ${JSON.stringify({ 'Upstream-Status': status, ...fields })}`]
       : []),
     ...(issues ? [`The call was executed, but its answer does not match output_parameters at ${issues}.`] : []),
+    ...(missing ? [`The answer has nothing at these of the requested fields: ${missing}.`] : []),
     ...(cut
       ? [`The answer was longer than max_bytes and was cut (${cut}). Ask for less with fields, or for more with a larger max_bytes.`]
       : []),

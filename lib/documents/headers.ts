@@ -30,6 +30,7 @@ export const responseHeaders: Readonly<Record<string, HeaderRow>> = {
   'Answer-Issues': header(
     "JSON pointers, separated by commas, to the places in the service's answer that do not match `output_parameters`; the call was executed",
   ),
+  'Answer-Missing': header("those of the requested `fields` at which the service's answer has nothing, separated by commas"),
   'Answer-Cut': header(
     'only if the answer was truncated to `max_bytes`; `at`: JSON pointer to the first omitted item or member, or to the truncated string, `total`: total number of items, members or characters',
   ),

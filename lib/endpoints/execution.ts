@@ -76,6 +76,7 @@ export const execution = {
       'RateLimit',
       'RateLimit-Policy',
       'Answer-Issues',
+      'Answer-Missing',
       'Answer-Cut',
       ...ofService,
       'Budget-Warning',
@@ -143,7 +144,7 @@ export const execution = {
     credential: 'pat',
     requestHeaders: ['DPoP'],
     answer: executionState,
-    headers: ['Answer-Issues', 'Answer-Cut', ...ofService],
+    headers: ['Answer-Issues', 'Answer-Missing', 'Answer-Cut', ...ofService],
     needs: {
       table: {
         execution: ['get'],

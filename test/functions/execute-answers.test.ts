@@ -129,6 +129,9 @@ describe('what may leave', () => {
     expect((await run({}, key)).text).toBe('{"name":"x","items":[{"price":1.10}]}');
     expect((await run({ fields: ['/items', '/customer'] }, key)).text).toBe('{"items":[{"price":1.10}]}');
     expect((await run({ fields: ['/customer'] }, key)).text).toBe('{}');
+    const missing = async (...fields: string[]) => (await run({ fields }, key)).headers['Answer-Missing'];
+    expect(await missing('/name', '/customer', '/items/price', '/items/9', '/größe')).toBe('/customer, /items/9, /gr%C3%B6%C3%9Fe');
+    expect(await missing('/name', '/items')).toBeUndefined();
     const issues = [{ path: '/fields/0', problem: 'must be a JSON pointer, for example /name' }];
     expect((await run({ fields: ['name'] }, key)).body.error.details.issues).toEqual(issues);
   });

@@ -2,9 +2,9 @@ import { type ExecutionInput, executionRequest } from '../../../schemas/executio
 import type { ApiResponse } from '../http/response.ts';
 import { type JsonObject, parseWithNulls } from '../json/json.ts';
 import type { LiveIntent } from '../registry/live-intents.ts';
-import { describeCut, type Head, narrowHead } from '../relay/answer-headers.ts';
+import { describeCut, describeMissing, type Head, narrowHead } from '../relay/answer-headers.ts';
 import { cutAnswer } from '../relay/cut.ts';
-import { narrowRefusal, selectAllowed, selectFields } from '../relay/select-fields.ts';
+import { findMissing, narrowRefusal, selectAllowed, selectFields } from '../relay/select-fields.ts';
 import { ApiError } from '../runtime/api-error.ts';
 import type { DeferredContent } from './deferred-call-store.ts';
 import type { Outcome } from './idempotent-call-store.ts';
@@ -24,7 +24,8 @@ export function narrowOutcome({ intent, input }: Selection, outcome: Outcome): O
   if (outcome.status === 202) return outcome;
   const allowed = selectAllowed(outcome.body as JsonObject, intent);
   const { body, cut } = cutAnswer(selectFields(allowed, input.fields) as JsonObject, input.max_bytes);
-  return { ...outcome, body, headers: { ...narrowHead(outcome.headers ?? {}, intent), ...(cut && describeCut(cut)) } };
+  const missing = describeMissing(findMissing(allowed, input.fields));
+  return { ...outcome, body, headers: { ...narrowHead(outcome.headers ?? {}, intent), ...missing, ...(cut && describeCut(cut)) } };
 }
 
 /** @throws ApiError the refusal, narrowed in the same way */

@@ -79,6 +79,10 @@ export function describeIssues(issues: readonly Issue[]): { 'Answer-Issues': str
   return { 'Answer-Issues': joinFitting([...new Set(issues.map(({ path }) => toField(path)))]) };
 }
 
+/** `Answer-Missing`: the requested JSON pointers that select nothing, in the form of `Answer-Issues`. */
+export const describeMissing = (pointers: readonly string[]): Record<string, string> =>
+  pointers.length > 0 ? { 'Answer-Missing': joinFitting(pointers.map(toField)) } : {};
+
 /** Joins items, or those that fit and `...` */
 function joinFitting(items: readonly string[], maxLength = maxFieldBytes): string {
   let field = items.join(', ');

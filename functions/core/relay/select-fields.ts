@@ -17,6 +17,10 @@ const segmentsOf = (pointer: string): string[] =>
 export const selectFields = (value: JsonValue, pointers: readonly string[] | undefined, keepsIndexes = false): JsonValue =>
   pointers === undefined ? value : (select(value, [treeOf(pointers)], keepsIndexes) ?? (Array.isArray(value) ? [] : {}));
 
+/** Those of the JSON pointers that select nothing. */
+export const findMissing = (value: JsonValue, pointers: readonly string[] = []): string[] =>
+  pointers.filter((pointer) => select(value, [treeOf([pointer])], false) === undefined);
+
 /** Selects the parts that the intent allows to leave the gate. Idempotent, because stored answers are narrowed again. */
 export const selectAllowed = (value: JsonValue, { fields }: Pick<Intent, 'fields'>): JsonValue => selectFields(value, fields, true);
 
