@@ -2,18 +2,17 @@ import { writeFile } from 'node:fs/promises';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { type PendingExecution, receiptOf, upstreamOf } from '../../../client/connect.ts';
 import { toPrintableJson } from '../../../client/printable.ts';
-import { readAnswer } from '../../../registry/api.ts';
 import { CliFailure, usageFailure } from '../../../registry/failure.ts';
 import { readInput } from '../../../registry/input.ts';
-import { intentPath } from '../../../registry/read.ts';
 import { executionIdOf } from '../../../schemas/deferred.ts';
-import { type FullIntent, fullIntent, intentPage } from '../../../schemas/intent.ts';
+import type { FullIntent } from '../../../schemas/intent.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
-import { type AgentOptions, agentOptions, connectAgent, explainForeignPolicy } from '../agent.ts';
+import { agentOptions, connectAgent, explainForeignPolicy } from '../agent.ts';
 import { type CliContext, openContext, readJsonOrText, readPairs } from '../context.ts';
 import { showIntent } from './intents.ts';
 
 type Values = Record<string, unknown>;
+type Agent = Awaited<ReturnType<typeof connectAgent>>;
 
 const shownHits = 5;
 
@@ -30,9 +29,10 @@ export function addTry(program: CommandUnknownOpts): void {
     .addOption(agentOptions.acceptPolicy)
     .action(async (words, options, command) => {
       const context = openContext(command);
-      const { api, terminal } = context;
-      const uid = options.intent ?? (await choose(context, words));
-      const intent = readAnswer(fullIntent, await api.call('GET', intentPath(uid), { query: { view: 'full' } }));
+      const { terminal } = context;
+      const agent = await connectAgent(context, options);
+      const uid = options.intent ?? (await choose(context, agent.gate, words));
+      const intent = (await agent.gate.get(uid)) as FullIntent;
       showIntent(terminal, intent);
       const read = (written: string, name: string) =>
         readValue(
@@ -41,7 +41,7 @@ export function addTry(program: CommandUnknownOpts): void {
         );
       const parameters = { ...(await readParameters(options.params)), ...readPairs(options.param ?? [], read) };
       const complete = { ...parameters, ...(await askMissing(context, intent, parameters)) };
-      const { agentId, answer, receipt, upstream } = await execute(context, intent.intent_uid, complete, options);
+      const { agentId, answer, receipt, upstream } = await execute(context, agent, intent.intent_uid, complete);
       if (options.receipt !== undefined) {
         if (!receipt)
           throw new CliFailure('failure', `The intent was executed, but the gate issued no receipt: ${toPrintableJson(answer)}`);
@@ -55,9 +55,7 @@ export function addTry(program: CommandUnknownOpts): void {
     });
 }
 
-async function execute(context: CliContext, uid: string, parameters: Values, options: AgentOptions) {
-  const { terminal } = context;
-  const { agentId, gate } = await connectAgent(context, options);
+async function execute({ terminal }: CliContext, { agentId, gate }: Agent, uid: string, parameters: Values) {
   const wait = (state: PendingExecution) => {
     const id = executionIdOf(state);
     if (state.status === 'working') terminal.remark('The call is being made.');
@@ -70,10 +68,9 @@ async function execute(context: CliContext, uid: string, parameters: Values, opt
   return { agentId, answer, receipt: receiptOf(answer), upstream };
 }
 
-async function choose({ api, terminal }: CliContext, words: string[]): Promise<string> {
+async function choose({ terminal }: CliContext, gate: Agent['gate'], words: string[]): Promise<string> {
   if (words.length === 0) throw usageFailure('Describe in plain words what the intent should do, or pass its uid with --intent.');
-  const query = { query: words.join(' '), page_size: shownHits };
-  const { intents } = readAnswer(intentPage, await api.call('GET', '/api/intents/search', { query }));
+  const { intents } = await gate.search({ query: words.join(' '), page_size: shownHits });
   const [best] = intents;
   if (best === undefined) throw new CliFailure('failure', 'No intents found. Try other words.');
   if (!terminal.isInteractive || intents.length === 1) return best.intent_uid;
