@@ -249,6 +249,7 @@ const checks: Record<string, ((table: Table) => void) | string> = {
     expect(firstCells(table).sort()).toEqual(rooms.map(({ name }) => `\`${name}/\``).sort());
   },
   'looking for | start at': namesFiles,
+  'word | meaning | look at': namesFiles,
   'step | file | what it does': (table) => {
     namesFiles(table);
     const steps = textOf('functions/execute-intent.ts').matchAll(

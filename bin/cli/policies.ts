@@ -1,6 +1,6 @@
 import { addressIn } from '../../client/policy.ts';
 import { compilePolicy } from '../../functions/core/policy/compile.ts';
-import type { CompiledPolicy } from '../../functions/core/policy/grant.ts';
+import type { CompiledPolicy } from '../../functions/core/policy/compiled-policy.ts';
 import { placeholder } from '../../functions/core/policy/placeholder.ts';
 import { PolicyError, type Rule } from '../../functions/core/policy/reading.ts';
 import { parsePolicyTemplate } from '../../functions/core/policy/template.ts';

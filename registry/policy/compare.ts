@@ -1,6 +1,6 @@
+import type { CompiledPolicy } from '../../functions/core/policy/compiled-policy.ts';
 import { concerns, type JudgedIntent } from '../../functions/core/policy/conditions.ts';
 import { describeRule } from '../../functions/core/policy/describe.ts';
-import type { CompiledPolicy } from '../../functions/core/policy/grant.ts';
 import { mayBeExecuted, openConditions, rulesFor } from '../../functions/core/policy/judge.ts';
 import type { Rule } from '../../functions/core/policy/reading.ts';
 import { canonicalText } from '../../schemas/canonical.ts';

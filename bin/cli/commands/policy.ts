@@ -1,10 +1,10 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { fetchPolicyInWords } from '../../../client/policy.ts';
 import { agentOf } from '../../../functions/core/policy/assignee.ts';
+import { compileRules } from '../../../functions/core/policy/compiled-policy.ts';
 import type { JudgedAgent, JudgedIntent } from '../../../functions/core/policy/conditions.ts';
 import { findContradictions } from '../../../functions/core/policy/contradictions.ts';
 import { describeRule } from '../../../functions/core/policy/describe.ts';
-import { compileRules } from '../../../functions/core/policy/grant.ts';
 import { formatMoney } from '../../../functions/core/policy/money.ts';
 import { placeholder } from '../../../functions/core/policy/placeholder.ts';
 import { assigneeOf, rulesOf } from '../../../functions/core/policy/rule-index.ts';

@@ -1,6 +1,6 @@
 import type { Billing } from '../../../schemas/pat.ts';
 import type { Policy } from '../../../schemas/policy.ts';
-import { type CompiledPolicy, compileRules } from './grant.ts';
+import { type CompiledPolicy, compileRules } from './compiled-policy.ts';
 import { findTooManyLimits } from './limits-per-call.ts';
 import { placeholder } from './placeholder.ts';
 import { compilerVersion, type PublishedPolicy } from './published.ts';

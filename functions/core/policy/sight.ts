@@ -1,5 +1,5 @@
+import type { CompiledPolicy } from './compiled-policy.ts';
 import { isIntentSubject, type JudgedIntent } from './conditions.ts';
-import type { CompiledPolicy } from './grant.ts';
 import { mayBeExecuted } from './judge.ts';
 import { isPermitted, isProhibited } from './scope.ts';
 

@@ -1,6 +1,6 @@
+import type { CompiledPolicy } from './compiled-policy.ts';
 import type { JudgedIntent } from './conditions.ts';
 import { describeRule } from './describe.ts';
-import type { CompiledPolicy } from './grant.ts';
 import { rulesFor, rulesForAll } from './judge.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { compilePolicy } from '../../../../functions/core/policy/compile.ts';
-import type { CompiledPolicy } from '../../../../functions/core/policy/grant.ts';
+import type { CompiledPolicy } from '../../../../functions/core/policy/compiled-policy.ts';
 import { isPermitted } from '../../../../functions/core/policy/scope.ts';
 import type { Constraint, Duty, Policy } from '../../../../schemas/policy.ts';
 import { when as constraintOf, execute, issuesIn, policyOf } from './policies.ts';

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { compilePolicy } from '../../../../functions/core/policy/compile.ts';
+import type { CompiledPolicy } from '../../../../functions/core/policy/compiled-policy.ts';
 import {
   type Call,
   evaluateCondition,
@@ -11,7 +12,6 @@ import {
 } from '../../../../functions/core/policy/conditions.ts';
 import { findContradictions } from '../../../../functions/core/policy/contradictions.ts';
 import { describeRefusal } from '../../../../functions/core/policy/describe.ts';
-import type { CompiledPolicy } from '../../../../functions/core/policy/grant.ts';
 import { chargesOf, judge, mayBeExecuted } from '../../../../functions/core/policy/judge.ts';
 import { unitOf } from '../../../../functions/core/policy/limits.ts';
 import { PolicyError } from '../../../../functions/core/policy/reading.ts';
