@@ -191,7 +191,7 @@ export class UnexpectedAnswer extends IntentGateError {
   constructor({ request, status }: { request: string; status: number }) {
     super(
       'UNEXPECTED_ANSWER',
-      `${request} was answered ${status}, but not in the specified format. Is there an Intent Gate at this address?`,
+      `${request} was answered ${status}, but not in the specified format. Is there an Intent Gate at this address, and of the same version?`,
     );
     this.status = status;
   }

@@ -61,11 +61,17 @@ export const policy = z
   .meta({ id: 'Policy', description: 'The usage policy that an agent signs.' });
 
 /** A policy as it is written. What it may contain is more than a schema says: `functions/core/policy/spellings.ts` reads it. */
-export const writtenPolicy = z.looseObject({}).meta({
-  id: 'WrittenPolicy',
-  description:
-    "A usage policy in any of ODRL's spellings. `@context`, `uid` and `type` may be left out. Agents are served it in the form of Policy.",
-});
+export const writtenPolicy = z
+  .looseObject({
+    permission: z.unknown().optional().describe('rules that say what agents may execute'),
+    prohibition: z.unknown().optional().describe('rules that take from the permissions'),
+    obligation: z.unknown().optional().describe('what agents must do'),
+  })
+  .meta({
+    id: 'WrittenPolicy',
+    description:
+      "A usage policy in any of ODRL's spellings. `@context`, `uid` and `type` may be left out. Agents are served it as a Policy.",
+  });
 
 const policyVersion = z
   .string()

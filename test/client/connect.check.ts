@@ -347,7 +347,8 @@ describe('after a network failure', () => {
     expect(error).toMatchObject({
       code: 'UNEXPECTED_ANSWER',
       status: 200,
-      message: 'GET /api/policy was answered 200, but not in the specified format. Is there an Intent Gate at this address?',
+      message:
+        'GET /api/policy was answered 200, but not in the specified format. Is there an Intent Gate at this address, and of the same version?',
     });
   });
 });

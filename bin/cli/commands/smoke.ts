@@ -1,8 +1,10 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
+import { openHttp } from '../../../client/http.ts';
+import { version } from '../../../lib/version.ts';
 import { usageFailure } from '../../../registry/failure.ts';
 import { parseExact } from '../../../schemas/number.ts';
 import { chooseBaseUrl } from '../context.ts';
-import { printLine } from '../terminal.ts';
+import { printLine, printRemark } from '../terminal.ts';
 
 export function addSmoke(program: CommandUnknownOpts): void {
   program
@@ -18,6 +20,10 @@ export function addSmoke(program: CommandUnknownOpts): void {
       for await (const [name, { status, durationMs }, seen] of shakeHands(baseUrl, options))
         printLine(`${String(status).padStart(3)} ${`${Math.round(durationMs)} ms`.padStart(8)}  ${name.padEnd(28)} ${seen}`);
       printLine(`\nAll checks passed in ${Math.round(performance.now() - startedMs)} ms.`);
+      const { body } = await openHttp({ url: baseUrl }).send('GET', '/openapi.json');
+      const { version: deployed } = (body as { info: { version: string } }).info;
+      if (deployed !== version)
+        printRemark(`The gate has version ${deployed}, this command line ${version}. Deploy again, or check out that version.`);
     });
 }
 

@@ -128,7 +128,7 @@ class UnexpectedAnswer(IntentGateError):
     """The response is not from a gate, or not in the specification's format."""
 
     def __init__(self, status: Optional[int], message: Optional[str] = None) -> None:
-        default = f"The answer (status {status}) is not in the specified format. Is there an Intent Gate at this address?"
+        default = f"The answer (status {status}) is not in the specified format. Is there an Intent Gate at this address, and of the same version?"
         super().__init__("UNEXPECTED_ANSWER", message or default, status)
 
 
