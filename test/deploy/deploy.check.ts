@@ -42,6 +42,8 @@ const settings = {
   retainData: 'false',
   signIn: 'true',
   receipts: 'keyed',
+  // its secret is missing, and nothing waits for approval, so that nobody is told
+  notify: '{"url":"https://hooks.example","secret":"notices"}',
 };
 /** An execution of the demo. */
 const smokeOptions = { intentUid: 'world.example:get-country:v1', parameters: { code: 'CH' } };

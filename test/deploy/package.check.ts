@@ -22,7 +22,7 @@ beforeAll(async () => {
     oldest: Object.fromEntries(ranges.map(([name, range]) => [name, range.slice(1)])),
     current: Object.fromEntries(ranges.map(([name]) => [name, project[name]])),
   };
-}, 60_000);
+}, 180_000);
 
 /** Installs the package from its tarball as another team would, checks the types of its README's app, and synthesizes it. */
 async function synthesizeWith(name: keyof typeof versions): Promise<{ template: string; installed: Record<string, string> }> {

@@ -111,7 +111,7 @@ describe('a search', () => {
       expect(hits[0]?.intent.intent_name).toBe(name);
     }
     expect((await find({ query: 'List-Pull-Requests' })).uids[0]).toBe('Special.example:camel:v1');
-  });
+  }, 120_000);
 
   test('a search explains hits', async () => {
     const { hits } = await node.engine.search(searchQuery.parse({ query: 'who lists pull requests', explain: 'true' }));
@@ -135,7 +135,7 @@ describe('a search', () => {
     const ofOpenSearch = await quality(await askEngine(node.engine.search, corpus));
     console.log(`nDCG@10 of SQLite ${ofSqlite}, of OpenSearch ${ofOpenSearch}`);
     expect(ofOpenSearch).toBeGreaterThan(0.58);
-  });
+  }, 120_000);
 });
 
 describe('a fill', () => {
