@@ -159,6 +159,7 @@ export function openTokens({ table, credentials, grants, issuers, now = Date.now
     try {
       const { item, values, renew } = await (stored.oauth?.grant === 'person' ? tokenOfPerson : tokenOfGate)(await readClient(request));
       return {
+        consent: item.consent,
         values,
         renew: async () => (now() - (item.issued ?? 0) < youngMs ? undefined : (await renew()).values),
         recheck(current, grant) {

@@ -51,15 +51,16 @@ export async function ask(
 const discoveryMs = 5_000;
 
 /**
- * Finds out how to speak to servers. Sessions are kept in this process: each account has its own, because servers keep state in them; what was
- * agreed with a server without sessions is shared.
+ * Finds out how to speak to servers. Sessions are kept in this process: each account has its own, because servers keep state in them, and another
+ * one after each new credential or consent, with which it may be somebody else to the server; what was agreed with a server without sessions is shared.
  */
 export function openSessions(relay: Pick<Relay, 'connect'>) {
   const sessions = new QuickLRU<string, Session>({ maxSize: 1_000 });
   // a handshake counts towards no limit of the agent
   const breaker = openBreaker();
   const serverOf = ({ request, service }: UpstreamCall): string => JSON.stringify([request.url, service.service_id]);
-  const sessionKeyOf = (call: UpstreamCall): string => JSON.stringify([serverOf(call), call.account]);
+  const sessionKeyOf = (call: UpstreamCall): string =>
+    JSON.stringify([serverOf(call), call.account, call.service.credential?.version, call.token?.consent]);
 
   async function open(call: UpstreamCall): Promise<Session> {
     const endMs = performance.now() + call.deadlineMs;

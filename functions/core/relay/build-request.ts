@@ -28,6 +28,8 @@ export interface UpstreamRequest {
 
 /** What a feature has obtained for a call whose credential is an OAuth client. */
 export interface CallToken {
+  /** identifies the consent of the person whose token it is */
+  consent?: string | undefined;
   /** sent in place of the credential's values */
   values: Credential;
   /** Obtains other values after a 401; undefined if that cannot help. */

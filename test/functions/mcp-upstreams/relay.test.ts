@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Context } from 'aws-lambda';
+import { nest } from '../../../functions/core/execution/around.ts';
 import { serve } from '../../../functions/core/http/serve.ts';
 import { speakMcp } from '../../../functions/mcp-upstreams/relay.ts';
 import type { IntentInput } from '../../../schemas/intent.ts';
@@ -324,13 +325,37 @@ describe('a session', () => {
     expect(upstream.methods().filter((method) => method === 'initialize').length).toBe(2);
   });
 
-  test('a session belongs to one agent', async () => {
+  let consent = 'first';
+  const others: [title: string, change: () => unknown][] = [
+    ['one agent', async () => (pat = await obtainPat(gate, await newAgent()))],
+    ['one consent of a person, who may have connected as another account', () => (consent = 'second')],
+    [
+      'one credential',
+      () =>
+        gate.services.setCredential(
+          service.service_id,
+          { headers: [], query: [], origins: ['https://tools.example'], version: 'second', set_at: 0 },
+          () => true,
+        ),
+    ],
+  ];
+
+  test.each(others)('a session belongs to %s', async (_, change) => {
     server.kind = 'sessions';
+    const around = nest(async (_execution, call, attempt) => {
+      call.token = { consent, values: { headers: {}, query: {}, origins: [] }, renew: async () => undefined, recheck: () => {} };
+      return attempt();
+    });
+    steps = gate.openExecute({ protocol: speakMcp, around });
     const uid = await register();
-    await run(uid);
-    await run(uid, {}, {}, await obtainPat(gate, await newAgent()));
-    const ids = upstream.seen.map(({ headers }) => headers['mcp-session-id']).filter((id) => id !== undefined);
-    expect(new Set(ids).size).toBe(2);
+    const sessionOf = async () => {
+      await run(uid);
+      return upstream.seen.at(-1)?.headers['mcp-session-id'];
+    };
+    const first = await sessionOf();
+    expect(await sessionOf()).toBe(first);
+    await change();
+    expect(await sessionOf()).not.toBe(first);
   });
 
   test('a session is opened again by a server that has learned another revision', async () => {
