@@ -2,6 +2,7 @@ import { isObject, type JsonObject, type JsonValue } from '../core/json/json.ts'
 import type { UpstreamCall } from '../core/relay/build-request.ts';
 import type { ConnectedCall, Protocol, Relay, Resend, UpstreamAnswer } from '../core/relay/call.ts';
 import { CallFailed } from '../core/relay/call-failure.ts';
+import { ApiError } from '../core/runtime/api-error.ts';
 import {
   findResponse,
   headerText,
@@ -130,10 +131,14 @@ class ToolCall {
     return status === 400 && message?.id !== this.#id && /session|initiali[sz]/i.test(String(words));
   }
 
-  async #reopen(answer: UpstreamAnswer): Promise<Resend> {
+  async #reopen(answer: UpstreamAnswer): Promise<UpstreamAnswer | Resend> {
     this.#isReopened = true;
     if (this.#session) this.#sessions.forget(this.#call, this.#session);
-    const connected = await this.connect();
+    const connected = await this.connect().catch((error: unknown) => {
+      if (!(error instanceof ApiError) || error instanceof CallFailed) throw error;
+    });
+    // the call is no longer allowed, so that its first outcome stands
+    if (!connected) return answer;
     return {
       ...connected,
       giveUp: () => {

@@ -2,7 +2,7 @@ import QuickLRU from 'quick-lru';
 import { isObject, type JsonObject, type JsonValue } from '../core/json/json.ts';
 import { openBreaker } from '../core/relay/breaker.ts';
 import type { UpstreamCall } from '../core/relay/build-request.ts';
-import type { Relay, UpstreamAnswer } from '../core/relay/call.ts';
+import type { ConnectedCall, Relay, UpstreamAnswer } from '../core/relay/call.ts';
 import { CallFailed } from '../core/relay/call-failure.ts';
 import { retryAfterSeconds } from '../core/relay/retry-after.ts';
 import {
@@ -23,10 +23,17 @@ export interface Asked {
   response: JsonObject | undefined;
 }
 
-/** Sends a call, and again where the relay says that the server has not acted yet. */
+/** Sends a call if it may still be made, and again where the relay says that the server has not acted yet. */
 export async function send(relay: Pick<Relay, 'connect'>, call: UpstreamCall): Promise<UpstreamAnswer> {
-  let outcome = await (await relay.connect(call)).send();
-  while ('giveUp' in outcome) outcome = await outcome.send();
+  let outcome: ConnectedCall | UpstreamAnswer = await relay.connect(call);
+  while ('send' in outcome) {
+    const connected: ConnectedCall = outcome;
+    await call.recheck?.().catch((error: unknown) => {
+      connected.drop();
+      throw error;
+    });
+    outcome = await connected.send();
+  }
   return outcome;
 }
 
@@ -79,7 +86,9 @@ export function openSessions(relay: Pick<Relay, 'connect'>) {
       server: describeServer(serverInfo, instructions),
     };
     // a server that cannot be told will say so when the tool is called
-    await send(relay, toCall(left(), session, { method: 'notifications/initialized' })).catch(() => {});
+    await send(relay, toCall(left(), session, { method: 'notifications/initialized' })).catch((error: unknown) => {
+      if (!(error instanceof CallFailed)) throw error;
+    });
     return session;
   }
 
@@ -107,7 +116,8 @@ export function openSessions(relay: Pick<Relay, 'connect'>) {
       const waitSeconds = breaker.secondsToWait(holder, call);
       if (waitSeconds > 0) throw new CallFailed('resting', undefined, waitSeconds);
       const session = await open(call).catch((error: unknown) => {
-        breaker.record(holder, false);
+        if (error instanceof CallFailed) breaker.record(holder, false);
+        else breaker.release(holder, call);
         throw error;
       });
       breaker.record(holder, true);

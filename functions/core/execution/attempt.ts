@@ -31,7 +31,7 @@ export async function attempt(relay: Pick<Relay, 'connect'>, execution: Executio
   let mayBeSent = false;
   try {
     endWatch = await guards.slowCalls.watch();
-    connected = await relay.connect(outgoing(execution, call));
+    connected = await relay.connect(outgoing(execution, call, guards));
     await countAndRecheck(execution, guards);
     mayBeSent = true;
     logLine.note({ sent: true });
@@ -82,7 +82,7 @@ async function sendAgain(resend: Resend, execution: Execution, guards: Guards): 
 /** Whether the upstream answered 429 (RFC 6585 section 4): it did not act, so the call may be repeated under the same key. */
 const isTurnedAway = (error: unknown): boolean => error instanceof ApiError && error.details.upstream_status === 429;
 
-function outgoing(execution: Execution, { intent, service, upstreamRequest, keyed, token }: ResolvedCall) {
+function outgoing(execution: Execution, { intent, service, upstreamRequest, keyed, token }: ResolvedCall, { recheck }: Guards) {
   const { request, logLine, caller, agent } = execution;
   const { account, agentDomain } = agent;
   return {
@@ -94,6 +94,7 @@ function outgoing(execution: Execution, { intent, service, upstreamRequest, keye
     intentUid: intent.intent_uid,
     service,
     token,
+    recheck,
     requestId: request.requestId,
     ...(keyed && { idempotencyKey: (intent.endpoint.idempotency_key?.format ? upstreamUuidOf : upstreamKeyOf)(account, keyed.key) }),
     baseUrl: request.baseUrl,

@@ -3,8 +3,9 @@
  * - New PATs: `pat/bind-agent.ts`, also in the conditions of the writes that bind an agent to its key. A refresh token is refused even after the
  *   block has been lifted (`functions/sign-in/tokens.ts`).
  * - Approvals: `functions/agents/agent-changes.ts` refuses to approve a blocked agent, `functions/agents/waiting-agents.ts` to queue it.
- * - Executions: `resolve.ts` passes the agent's records to {@link requireNotStopped}. `attempt.ts` rereads them right before the call is sent, if
- *   they are more than three seconds old ({@link openRecheck}); a block is confirmed only after that time ({@link outwaitEarlierReads}).
+ * - Executions: `resolve.ts` passes the agent's records to {@link requireNotStopped}. `attempt.ts`, and `functions/mcp-upstreams/sessions.ts`
+ *   for the messages that accompany a call, reread them right before each is sent, if they are more than three seconds old ({@link openRecheck}); a
+ *   block is confirmed only after that time ({@link outwaitEarlierReads}).
  * - MCP for hosts that sign people in: `admit.ts` refuses every request.
  * - Stored answers: `answer-as-before.ts` withholds the outcome of an earlier request from a blocked agent, `functions/get-execution.ts` that of a
  *   deferred call.
@@ -52,8 +53,9 @@ export function openRecheck(readAgain: () => Promise<void>, startedMs: number): 
   return async () => {
     if (isFresh()) return 'still fresh';
     for (let read = 0; read < maxReads; read++) {
-      readMs = performance.now();
+      const againMs = performance.now();
       await readAgain();
+      readMs = againMs;
       if (isFresh()) return 'read again';
     }
     throw unavailable('The call could not be admitted in time, and was not made. Try again after Retry-After.');

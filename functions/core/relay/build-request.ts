@@ -53,6 +53,8 @@ export interface UpstreamCall {
   idempotencyKey?: string;
   baseUrl: string;
   token?: CallToken | undefined;
+  /** Makes sure that the call may still be made; for messages that accompany it. @throws ApiError */
+  recheck?: () => Promise<unknown>;
   /** maximum duration of the call, in milliseconds */
   deadlineMs: number;
 }

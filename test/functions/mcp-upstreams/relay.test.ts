@@ -1,15 +1,19 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
-import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { Context } from 'aws-lambda';
 import { nest } from '../../../functions/core/execution/around.ts';
+import { recheckAfterMs } from '../../../functions/core/execution/block-check.ts';
 import { serve } from '../../../functions/core/http/serve.ts';
+import type { Protocol } from '../../../functions/core/relay/call.ts';
 import { speakMcp } from '../../../functions/mcp-upstreams/relay.ts';
 import type { IntentInput } from '../../../schemas/intent.ts';
 import { newAgent, obtainPat, startGate } from '../../support/gate.ts';
 import { eventOf } from '../../support/invoke.ts';
+import { letPass } from '../../support/let-pass.ts';
 import { json, type McpServer, resultOf, startMcpServer, stream } from '../../support/mcp-upstreams/server.ts';
 import { intentOf, serviceNamed } from '../../support/records.ts';
+import { blockAgent } from '../../support/stop-agent.ts';
 
 const gate = await startGate({ maxDeadlineMs: 1_000 });
 const server: McpServer = { kind: 'modern' };
@@ -21,6 +25,7 @@ let steps = gate.openExecute({ protocol: speakMcp });
 let count = 0;
 
 beforeEach(async () => {
+  jest.restoreAllMocks();
   pat = await obtainPat(gate, await newAgent());
   Object.assign(server, { kind: 'modern', call: undefined, before: undefined });
   steps = gate.openExecute({ protocol: speakMcp });
@@ -357,6 +362,44 @@ describe('a session', () => {
     await change();
     expect(await sessionOf()).not.toBe(first);
   });
+
+  const stalled: [method: string, refusal: unknown[]][] = [
+    ['server/discover', [403, 'FORBIDDEN', { reason: 'agent_blocked' }]],
+    ['initialize', [403, 'FORBIDDEN', { reason: 'agent_blocked' }]],
+    ['notifications/initialized', [403, 'FORBIDDEN', { reason: 'agent_blocked' }]],
+    // whose session has ended, so that another one would be opened
+    ['tools/call', [422, 'INTENT_EXECUTION_FAILED', { upstream_status: 404 }]],
+  ];
+
+  test.each(stalled)(
+    'a server that stalls %s gets no further message of an agent that has been blocked meanwhile',
+    async (method, refusal) => {
+      server.kind = 'sessions';
+      const agent = await newAgent();
+      pat = await obtainPat(gate, agent);
+      let isBlocked = false;
+      const stalling: Protocol = (relay) => ({
+        ...relay,
+        connect: async (call) => {
+          const connected = await relay.connect(call);
+          const send = async () => {
+            const outcome = await connected.send();
+            if (!isBlocked && upstream.methods().at(-1) === method) {
+              isBlocked = true;
+              await blockAgent(gate.database.table, agent.agentId);
+              letPass(recheckAfterMs + 100);
+            }
+            return outcome;
+          };
+          return { ...connected, send };
+        },
+      });
+      steps = gate.openExecute({ protocol: (relay) => speakMcp(stalling(relay)) });
+      server.before = (rpc, response) => method === 'tools/call' && rpc.method === method && json(response, {}, 404);
+      expect(shown(await run(await register()))).toMatchObject(refusal);
+      expect(upstream.methods()).toEqual(stalled.slice(0, stalled.findIndex(([one]) => one === method) + 1).map(([one]) => one));
+    },
+  );
 
   test('a session is opened again by a server that has learned another revision', async () => {
     const uid = await register();
