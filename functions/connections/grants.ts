@@ -50,7 +50,7 @@ export interface Renewal {
   client: string;
   /** @throws IssuerFailure */
   request: (tokens: Tokens | undefined) => Promise<IssuedTokens>;
-  /** gives back tokens that nobody will use */
+  /** gives back tokens of a connection that has ended */
   discard: (tokens: Tokens) => Promise<unknown>;
 }
 
@@ -158,9 +158,10 @@ export function openGrants(table: Pick<Table, 'get' | 'update' | 'pause'>, seale
       });
     const stored = await store().catch(store);
     if (stored) return stored;
-    // the connection has ended meanwhile, or this is a retry after a lost response
+    // This is a retry after a lost response, or the connection has ended or been replaced meanwhile. Tokens that others have replaced are forgotten, not
+    // revoked: with a refresh token, an issuer may end all that the person has ever granted to the client (RFC 7009 section 2.1), also what is in use now.
     const found = await table.get<GrantItem>(key);
-    if (found?.sealed !== members.sealed) await discard(tokens).catch(() => {});
+    if (found?.sealed === undefined) await discard(tokens).catch(() => {});
     return found;
   }
 

@@ -203,6 +203,24 @@ describe('a refresh', () => {
     expect(await call(uid, { tokens: later(hour + 6_000) })).toMatchObject({ status: 200, body: { name: subject } });
   });
 
+  const overtaking: [name: string, act: (serviceId: string) => Promise<unknown>, revoked: unknown[]][] = [
+    ['ends meanwhile revokes', (serviceId) => parts.connections.end(subject, serviceId), [expect.stringContaining('canary-refresh')]],
+    ['the person replaces meanwhile does not revoke', (serviceId) => pages.connect(serviceId, browser), []],
+  ];
+  test.each(overtaking)('of a connection that %s what it gets', async (_, act, revoked) => {
+    const { serviceId, uid } = await parts.newService(origin, client());
+    await pages.connect(serviceId, browser);
+    issuer.revoked.length = 0;
+    issuer.subjects.push(subject);
+    issuer.behaviour.after = async (tokens) => {
+      issuer.behaviour.after = undefined;
+      await act(serviceId);
+      return { body: tokens };
+    };
+    await call(uid, { tokens: later(hour) });
+    expect([issuer.grants[1], issuer.revoked]).toEqual(['refresh_token', revoked]);
+  });
+
   test('of which the outcome is unknown because its instance has crashed ends the connection, once its lease is over', async () => {
     const { serviceId, uid } = await parts.newService(origin, client());
     await pages.connect(serviceId, browser);

@@ -137,7 +137,7 @@ const ended: Scenario = {
 
 const again: Scenario = {
   name: 'a person connects again while a call renews the token of the earlier connection',
-  promise: 'connections: a late refresh never replaces a newer consent',
+  promise: 'connections: a late refresh neither replaces nor revokes a newer consent',
   budget: { faults: 1, crashes: 1 },
   prepare: async (before) => {
     await keepFirst(before);
@@ -153,6 +153,8 @@ const again: Scenario = {
       check: async (end) => {
         checkRefusals(end);
         if (answerOf(end.outcomes[1]) !== 'kept') return;
+        // an issuer may end the newer consent as well
+        assert.deepEqual(issuer.state.revoked, []);
         const item = await end.table.get<GrantItem>(key);
         const tokens = item && (await openGrants(end.table, sealer).open(key, item));
         assert.equal(tokens?.access, 'access-new', 'an earlier consent has replaced the newer one');
