@@ -21,6 +21,7 @@ import QuickLRU from 'quick-lru';
 import type { OAuthClient } from '../../schemas/credential-input.ts';
 import { egressRulesFromEnvironment, isLoopbackHost } from '../core/relay/egress.ts';
 import { openRedactor } from '../core/relay/redact.ts';
+import { beyondInvocation } from '../core/runtime/invocation.ts';
 import { clientIdentity } from './client.ts';
 import { IssuerFailure, wordsOf } from './issuer-failure.ts';
 import { openTransport, type TransportOptions } from './issuer-transport.ts';
@@ -28,6 +29,9 @@ import type { IssuedTokens, Tokens } from './seal.ts';
 
 /** How long metadata is cached, in milliseconds. */
 const metadataMs = 3_600_000;
+
+/** The same for the failure to read it: otherwise anybody who may open a page could have the gate ask an issuer again and again. */
+const noMetadataMs = 5_000;
 
 /** A person who is at the issuer. */
 export interface Attempt {
@@ -39,7 +43,7 @@ export interface Attempt {
 /** The issuers of tokens. Each function throws IssuerFailure. */
 export function openIssuers(options: TransportOptions) {
   const transport = openTransport(options);
-  const known = new QuickLRU<string, AuthorizationServer>({ maxSize: 200, maxAge: metadataMs });
+  const known = new QuickLRU<string, Promise<AuthorizationServer>>({ maxSize: 200, maxAge: metadataMs });
   /** clients that have to send their secret in the body, although the issuer did not say so */
   const posting = new Set<string>();
 
@@ -69,9 +73,13 @@ export function openIssuers(options: TransportOptions) {
         token_endpoint,
         ...(authorization_endpoint && { authorization_endpoint }),
       };
-    const found = known.get(String(issuer)) ?? (await discover(String(issuer), baseUrl));
-    known.set(String(issuer), found);
-    return found;
+    const id = String(issuer);
+    const found = known.get(id);
+    if (found !== undefined) return found;
+    const reading = beyondInvocation(() => discover(id, baseUrl));
+    known.set(id, reading);
+    reading.catch(() => known.set(id, reading, { maxAge: noMetadataMs }));
+    return reading;
   }
 
   /** The ways in which a client can authenticate (RFC 6749 section 2.3.1), the best first. */

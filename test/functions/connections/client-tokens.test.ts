@@ -1,8 +1,9 @@
-import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { openIssuers } from '../../../functions/connections/issuers.ts';
 import { connectionKeys } from '../../../functions/connections/records.ts';
 import { startIssuer } from '../../support/connections/issuer.ts';
 import { openConnectionParts } from '../../support/connections/parts.ts';
-import { execute, newAgent, obtainPat, startGate } from '../../support/gate.ts';
+import { baseUrl, execute, newAgent, obtainPat, startGate } from '../../support/gate.ts';
 import { refusalOf } from '../../support/invoke.ts';
 import { startUpstream } from '../../support/upstream.ts';
 
@@ -22,6 +23,7 @@ let pat = '';
 const client = () => ({ issuer: issuer.issuer, client_id: 'gate', client_secret: issuer.clientSecret, grant: 'client' });
 const usual = { ...issuer.behaviour };
 beforeEach(async () => {
+  jest.restoreAllMocks();
   pat = await obtainPat(gate, await newAgent());
   Object.assign(issuer.behaviour, { before: undefined, after: undefined }, usual);
   issuer.grants.length = 0;
@@ -219,6 +221,28 @@ describe('issuers as people meet them', () => {
     expect(refusal).toMatchObject({ status, details: { ...noToken, ...details } });
     expect(JSON.stringify(refusal)).not.toContain('canary');
     expect(upstream.seen).toEqual([]);
+  });
+
+  test('the metadata of an issuer is read once an hour; if it cannot be had, the issuer is left alone for five seconds', async () => {
+    let nowMs = Date.now();
+    jest.spyOn(Date, 'now').mockImplementation(() => nowMs);
+    const issuers = openIssuers({ rules: { ports: [443], allowLoopback: true, ownHosts: [] } });
+    const read = () => issuers.metadataOf({ issuer: issuer.issuer, client_id: 'gate', grant: 'person' }, baseUrl).catch(() => undefined);
+    const readings: [afterMs: number, discovery: 'oauth2' | 'none', requests: number][] = [
+      [0, 'none', 2],
+      [4_900, 'oauth2', 0],
+      [200, 'oauth2', 1],
+      [3_500_000, 'none', 0],
+      [200_000, 'none', 2],
+    ];
+    for (const [afterMs, discovery, requests] of readings) {
+      Object.assign(issuer.behaviour, { discovery });
+      nowMs += afterMs;
+      issuer.seen.length = 0;
+      await Promise.all([read(), read()]);
+      await read();
+      expect({ nowMs, requests: issuer.seen.length }).toEqual({ nowMs, requests });
+    }
   });
 
   test('an issuer that has failed is left alone for five seconds, and then asked again', async () => {
