@@ -9,7 +9,7 @@ import type { ServiceRecord } from './core/registry/records.ts';
 import { noSuchService, recordChanged } from './core/registry/refusals.ts';
 import { registryFromEnvironment } from './core/registry/registry-from-environment.ts';
 import type { Services } from './core/registry/services.ts';
-import { chooseOrigins } from './core/relay/credential.ts';
+import { checkIssuer, chooseOrigins } from './core/relay/credential.ts';
 import { type EgressRules, egressRulesFromEnvironment } from './core/relay/egress.ts';
 import { describeShort } from './core/relay/redact.ts';
 import { invalidParameter } from './core/runtime/api-error.ts';
@@ -30,6 +30,7 @@ export const createAction =
     if (!before) throw noSuchService();
     requireNamespace(admin, before.namespace);
     if (!request.ifMatch(before)) throw recordChanged();
+    if (input.oauth) checkIssuer(input.oauth, egress, request.baseUrl);
     const credential = makeCredential(input, chooseOrigins(input.origins, before, egress, request.baseUrl));
     const facts = describeCredential(credential);
     checkFields([...facts.headers, ...(facts.next?.headers ?? [])], before);

@@ -19,6 +19,7 @@ import {
 } from 'oauth4webapi';
 import QuickLRU from 'quick-lru';
 import type { OAuthClient } from '../../schemas/credential-input.ts';
+import { issuerRules } from '../core/relay/credential.ts';
 import { egressRulesFromEnvironment, isLoopbackHost } from '../core/relay/egress.ts';
 import { openRedactor } from '../core/relay/redact.ts';
 import { beyondInvocation } from '../core/runtime/invocation.ts';
@@ -282,4 +283,4 @@ async function toTokens(
   }
 }
 
-export const issuersFromEnvironment = (): Issuers => openIssuers({ rules: egressRulesFromEnvironment() });
+export const issuersFromEnvironment = (): Issuers => openIssuers({ rules: issuerRules(egressRulesFromEnvironment()) });

@@ -3,9 +3,8 @@
  * - New PATs: `pat/bind-agent.ts`, also in the conditions of the writes that bind an agent to its key. A refresh token is refused even after the
  *   block has been lifted (`functions/sign-in/tokens.ts`).
  * - Approvals: `functions/agents/agent-changes.ts` refuses to approve a blocked agent, `functions/agents/waiting-agents.ts` to queue it.
- * - Executions: `resolve.ts` passes the agent's records to {@link requireNotStopped}. `attempt.ts`, and `functions/mcp-upstreams/sessions.ts`
- *   for the messages that accompany a call, reread them right before each is sent, if they are more than three seconds old ({@link openRecheck}); a
- *   block is confirmed only after that time ({@link outwaitEarlierReads}).
+ * - Executions: `resolve.ts` passes the agent's records to {@link requireNotStopped}. Right before the call, or a message that accompanies it, is
+ *   sent, they are reread if older than three seconds ({@link openRecheck}); a block is confirmed only after that time ({@link outwaitEarlierReads}).
  * - MCP for hosts that sign people in: `admit.ts` refuses every request.
  * - Stored answers: `answer-as-before.ts` withholds the outcome of an earlier request from a blocked agent, `functions/get-execution.ts` that of a
  *   deferred call.
