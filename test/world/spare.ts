@@ -24,8 +24,6 @@ export const spare: Record<string, string> = {
   'GRANT update: absent lease or = lease or = lease (beside absent rev or = lease)': ofOwnToken,
   'GRANT update: = rev (beside absent lease or = lease or = lease)': ofOwnToken,
   'GRANT update: absent lease or = lease or = lease (beside = rev)': ofOwnToken,
-  'KEY check in a transaction: absent blocked_by':
-    'nobody is blocked between a code and its callback here; `person-tokens.test.ts` has a person who is',
   'AGENTS delete in a transaction: = number':
     'who loses a place in the queue loses the record as well, which is deleted beside it under the same condition',
   'AGENT WAITS put in a transaction: absent pk': 'who asks at the same time takes another number of the queue, which is noticed there',

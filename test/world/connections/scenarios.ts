@@ -4,10 +4,16 @@ import { type GrantItem, openGrants } from '../../../functions/connections/grant
 import { IssuerFailure } from '../../../functions/connections/issuer-failure.ts';
 import { connectionKeys } from '../../../functions/connections/records.ts';
 import { openSealer, type Tokens } from '../../../functions/connections/seal.ts';
-import { personOf } from '../../../functions/core/pat/holder.ts';
+import { openTokens } from '../../../functions/connections/tokens.ts';
+import { agentRecordKeys, isBlocked, toAgentRecords } from '../../../functions/core/activity/agent.ts';
+import { personOf, signedInAgentId } from '../../../functions/core/pat/holder.ts';
+import { agentBlocked } from '../../../functions/core/pat/refusals.ts';
 import type { Table } from '../../../functions/core/table/table.ts';
+import { bindAgent } from '../../support/bind-agent.ts';
+import { serviceNamed } from '../../support/records.ts';
+import { blockAgent } from '../../support/stop-agent.ts';
 import type { Caller, End, Failure, Scenario } from '../explore.ts';
-import { alike, answerOf, times } from '../outcomes.ts';
+import { alike, answerOf, firstOf, lastOf, relayFails, requireCodes, times } from '../outcomes.ts';
 
 const client = { client_id: 'gate', grant: 'person' as const, token_endpoint: 'https://id.example/token' };
 const serviceId = '01JWQ3K8Z5N7T9V2X4Y6B8D0FG';
@@ -198,4 +204,93 @@ const ofGate: Scenario = {
   },
 };
 
-export const connectionScenarios: readonly Scenario[] = [refreshed, ended, again, ofGate];
+const origin = 'https://world.example';
+const agentId = signedInAgentId(subject, 'program');
+const stored = { headers: ['Authorization'], query: [], origins: [origin], oauth: client, version: 'version-1', set_at: 0 };
+const service = {
+  ...serviceNamed('A'),
+  kind: 'service' as const,
+  service_id: serviceId,
+  rev: 1,
+  intents: 0,
+  drafts: 0,
+  credential: stored,
+};
+
+/** Calls the service after so long that all has to be read again. @returns what the call carried */
+async function call({ table, act }: Caller, issuer: Issuer): Promise<string | undefined> {
+  const read = async () => {
+    const [grant, ...records] = await table.getAll([key, ...agentRecordKeys(agentId, personOf(subject))]);
+    if (isBlocked(toAgentRecords(records))) throw agentBlocked('FORBIDDEN');
+    return grant;
+  };
+  const issuers = {
+    obtain: () => assert.fail(),
+    refresh: (_: unknown, refresh: string) => issuer.refresh({ act }, { access: '', refresh }),
+    revoke: async (_: unknown, { refresh }: Tokens) => void issuer.state.revoked.push(String(refresh)),
+  };
+  const credentials = { read: async () => ({ headers: {}, query: {}, origins: [origin], oauth: client }) };
+  const obtain = openTokens({ table, credentials, issuers, grants: openGrants(table, sealer) });
+  const known = { service, stored, principal: personOf(subject), baseUrl: origin };
+  const token = await obtain({ ...known, grant: await read(), url: origin });
+  token.recheck(service, await read());
+  await act('upstream', () => {}, { failure: relayFails });
+  return token.values.headers.Authorization;
+}
+
+const stopped: Scenario = {
+  name: 'a person is blocked and ends the connection while a call renews its token',
+  promise: 'connections: no call carries a token after a block, or the end of the connection, was read; what has ended stays ended',
+  budget: {},
+  prepare: async (before) => {
+    await bindAgent(before, agentId, personOf(subject));
+    await keepFirst(before);
+    const issuer = openIssuer();
+    return {
+      callers: [
+        (caller: Caller) => call(caller, issuer),
+        ({ table }: Caller) => blockAgent(table, agentId),
+        ({ table }: Caller) => openConnections(table).end(subject, serviceId),
+      ],
+      check: async (end) => {
+        requireCodes(
+          { outcomes: end.outcomes.slice(0, 1) },
+          'FORBIDDEN',
+          'SERVICE_UNAVAILABLE',
+          'INTENT_EXECUTION_FAILED',
+          'GATEWAY_TIMEOUT',
+        );
+        assert.equal(issuer.state.reused, 0, 'a refresh token was used twice');
+        const hasEnded = firstOf(end, 2, 'transact') >= 0;
+        if (hasEnded) assert.equal(await end.table.get(key), undefined, 'a connection that has ended is there again');
+        if (firstOf(end, 0, 'upstream') < 0) return;
+        for (const [read, caller, change] of [
+          ['get KEY#', 1, 'update KEY#'],
+          ['get GRANT#', 2, 'transact'],
+        ] as const)
+          assert.ok(
+            firstOf(end, caller, change) < 0 || lastOf(end, 0, read) < firstOf(end, caller, change),
+            `a call was sent after: ${change}`,
+          );
+      },
+    };
+  },
+};
+
+const back: Scenario = {
+  name: 'a person comes back from the issuer while they are blocked',
+  promise: 'connections: whoever is blocked does not connect',
+  budget: { faults: 1, crashes: 1 },
+  prepare: async (before) => {
+    await bindAgent(before, agentId, personOf(subject));
+    return {
+      callers: [({ table }: Caller) => blockAgent(table, agentId), ({ table }: Caller) => keepFirst(table)],
+      check: (end) => {
+        const [blocked, connected] = [firstOf(end, 0, 'update KEY#'), firstOf(end, 1, 'transact')];
+        assert.ok(blocked < 0 || connected < blocked, 'a person has connected after a block');
+      },
+    };
+  },
+};
+
+export const connectionScenarios: readonly Scenario[] = [refreshed, ended, again, ofGate, stopped, back];
