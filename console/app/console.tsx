@@ -42,7 +42,7 @@ const adminSections: readonly SectionLink[] = [
 function Page() {
   const route = useRoute();
   useSearchKey();
-  const isAdmin = useStore(session) !== undefined;
+  const isAdmin = useStore(session)?.isAdmin;
   const main = useRef<HTMLElement>(null);
   const [isOpen, setOpen] = useState(false);
   const current = route.path[0] ?? '';

@@ -21,7 +21,8 @@ import { session } from './session.ts';
 import { useDraft, useStore } from './store.ts';
 
 export function IntentView({ uid, query }: { uid: string; query: URLSearchParams }) {
-  const isAdmin = useStore(session)?.tokens !== undefined;
+  const { isAdmin: isInGroup = false, tokens } = useStore(session) ?? {};
+  const isAdmin = isInGroup && tokens !== undefined;
   const { answer, error, reload } = useRead<FullIntent>(
     `/api/intents/${encodeURIComponent(uid)}`,
     { view: 'full' },

@@ -8,7 +8,7 @@ import { useStore } from './store.ts';
 
 /** The policy in words; for admins, its rules in a table, and an editor. */
 export function PolicyView({ query }: { query: URLSearchParams }) {
-  const isAdmin = useStore(session) !== undefined;
+  const isAdmin = useStore(session)?.isAdmin;
   return (
     <>
       <Heading title="Usage policy" />

@@ -6,6 +6,8 @@ import { keep, openStore, readKept } from './store.ts';
 /** The signed-in person. */
 export interface Session {
   userName: string;
+  /** whether the person is in a group of admins; the gate decides by itself */
+  isAdmin: boolean;
   /** undefined once the session has ended; the page keeps its content in case the same person signs in again */
   tokens: { access: string; refresh: string | undefined } | undefined;
 }
@@ -145,7 +147,7 @@ async function renew(): Promise<boolean> {
   }
   if (session.get() !== before) return false;
   signInFailure.set('Your session has ended. Nothing is lost: sign in again, in a separate window, and continue.');
-  session.set({ userName: before.userName, tokens: undefined });
+  session.set({ ...before, tokens: undefined });
   return false;
 }
 
@@ -195,13 +197,14 @@ async function exchange(grant: Record<string, string>): Promise<boolean> {
   if (!answer.ok) return false;
   const { access_token: access, refresh_token: refresh = grant.refresh_token } = await answer.json();
   if (typeof access !== 'string') return false;
-  session.set({ userName: readClaims(access).username ?? 'somebody', tokens: { access, refresh } });
+  const { username: userName = 'somebody', 'cognito:groups': groups = [] } = readClaims(access);
+  session.set({ userName, isAdmin: groups.some((name) => /^admins(:|$)/.test(name)), tokens: { access, refresh } });
   signInFailure.set(undefined);
   return true;
 }
 
 /** Unverified claims of the token, for display; the gate verifies it. */
-function readClaims(token: string): { username?: string; exp?: number } {
+function readClaims(token: string): { username?: string; exp?: number; 'cognito:groups'?: string[] } {
   try {
     const [, claims = ''] = token.split('.');
     const bytes = Uint8Array.from(atob(claims.replaceAll('-', '+').replaceAll('_', '/')), (character) => character.charCodeAt(0));

@@ -43,7 +43,7 @@ export const createAction = ({ services, credentials, signIns, connections, gran
     const key = connectionKeys.ofPerson(personOf(session.person.subject), serviceId);
     const { scopes: _, ...sealed } = await grants.sealedMembers(key, tokens);
     if (await connections.keep(session.person, serviceId, client, { ...sealed, expires_at: grants.expiresAt() }, tokens))
-      return connectedPage(service, tokens.scopes ?? client.scopes ?? []);
+      return connectedPage(service, tokens.scopes ?? client.scopes ?? [], baseUrl);
     await issuers.revoke(client, tokens, baseUrl).catch(() => {});
     throw blocked();
   });

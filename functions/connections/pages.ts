@@ -52,10 +52,11 @@ export const leadingPage = (address: string): ApiResponse =>
     },
   );
 
-export const connectedPage = ({ service_name }: ServiceRecord, scopes: readonly string[]): ApiResponse =>
+export const connectedPage = ({ service_name }: ServiceRecord, scopes: readonly string[], baseUrl: string): ApiResponse =>
   page(
     `You are connected to ${service_name}`,
-    `${scopes.length > 0 ? `${facts([['Allowed', scopes.join(', ')]])}\n` : ''}<p>Return to your program, and let it make its call again.</p>`,
+    `${scopes.length > 0 ? `${facts([['Allowed', scopes.join(', ')]])}\n` : ''}<p>Return to your program, and let it make its call again.</p>
+<p><a href="${escapeHtml(baseUrl)}/console#/connections">Your connections</a></p>`,
   );
 
 /** What the issuer said, in a sentence. */

@@ -24,7 +24,7 @@ type Setup = Parameters<typeof startGate>[0] & {
   /** statuses that the tests provoke, as a pattern */
   refusals?: string;
   viewport?: { width: number; height: number };
-  /** a further address of the gate */
+  /** a further address that the pages may open */
   otherUrl?: string;
 };
 

@@ -1,13 +1,15 @@
 import { mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
 import type { RecordedExecution } from '../../schemas/executions.ts';
 import { bodyOf } from '../e2e/api.ts';
+import { startIssuer } from '../support/connections/issuer.ts';
+import { startMcpServer } from '../support/mcp-upstreams/server.ts';
 import { sequenceReceipts } from '../support/receipts/sequence.ts';
 import { intentOf } from '../support/records.ts';
-import { confirmation, expectAccessible, expectToFit, given, openAsAdmin, settle, startConsole } from './console-page.ts';
+import { confirmation, expectAccessible, expectToFit, fillIn, given, openAsAdmin, settle, startConsole } from './console-page.ts';
 
 /** Folder for a screenshot of the end of each task. */
 const pictures = process.env.CONSOLE_PICTURES ?? join(tmpdir(), 'console-tasks');
@@ -16,8 +18,21 @@ const trial = JSON.stringify({ permission: [{ target: '{base_url}/api/intents?na
 const nextFile = { name: 'next.json', mimeType: 'application/json', buffer: Buffer.from(trial) };
 
 const policyFile = 'samples/policies/large-refunds-need-a-person.json';
+const issuer = await startIssuer();
+const mcpServer = await startMcpServer({
+  kind: 'sessions',
+  tools: [
+    {
+      name: 'translate_text',
+      description: 'Translates a text.',
+      inputSchema: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
+    },
+  ],
+});
+afterAll(() => Promise.all([issuer.stop(), mcpServer.stop()]));
 const { api, service, browser } = await startConsole({
   demo: true,
+  otherUrl: issuer.origin,
   policyFile,
   answer: { refunded: true },
   refusals: '404|422|502',
@@ -27,6 +42,8 @@ const { api, service, browser } = await startConsole({
 given('tasks in the console', () => {
   const refund = 'payments.example:refund:v1';
   let page: Page;
+  /** on which a task ends */
+  let shown: Page;
   let clicks = 0;
 
   beforeAll(async () => {
@@ -78,6 +95,15 @@ given('tasks in the console', () => {
   };
 
   const isDeferred = ({ is_deferred }: RecordedExecution) => is_deferred;
+
+  /** Registers a service that is called with each person's own token. @returns its id */
+  async function registerCalendar(): Promise<string> {
+    const about = { service_name: 'Calendar', service_url: service.url, description: 'Has dates.' };
+    const { service_id } = bodyOf(await api.asAdmin('POST', '/api/services', about), 201);
+    const oauth = { issuer: issuer.issuer, client_id: 'gate', client_secret: issuer.clientSecret, grant: 'person', scopes: ['dates'] };
+    bodyOf(await api.asAdmin('PUT', `/api/services/${service_id}/credential`, { oauth }));
+    return service_id;
+  }
 
   /** Each task begins at the catalogue. Choosing a file counts as a click, typing does not. */
   const tasks: [task: string, clicks: number, play: () => Promise<void>][] = [
@@ -235,6 +261,49 @@ given('tasks in the console', () => {
         await page.getByText('Undone: the change.').waitFor();
       },
     ],
+    [
+      'put an MCP server behind the gate',
+      7,
+      async () => {
+        await click(link('Services'));
+        await click(link('Import a document'));
+        await page.getByLabel('Or the address of an MCP server').fill(mcpServer.url);
+        await click(button('Read its tools'));
+        await page.getByText('1 intent is created').waitFor();
+        await click(button('Import 1 intent'));
+        await click(link('Explore its operations'));
+        await click(link('Translate text'));
+        await page.getByLabel('text').first().fill('Guten Tag');
+        await click(button('Run'));
+        await page.getByRole('tabpanel').getByText('Guten Tag', { exact: true }).waitFor();
+        expect(mcpServer.methods().filter((method) => method === 'tools/call')).toHaveLength(1);
+      },
+    ],
+    [
+      'connect a person',
+      7,
+      async () => {
+        const person = await browser.context.newPage();
+        await person.goto(`${api.stack.base_url}/connect/${await registerCalendar()}`);
+        await fillIn(person, 'user', api.stack.user_password);
+        clicks++;
+        await person.getByText('Requested access').waitFor();
+        await expectAccessible(person);
+        await click(person.getByRole('button', { name: 'Connect' }));
+        await person.getByRole('heading', { name: 'You are connected to Calendar' }).waitFor();
+        await expectAccessible(person);
+        await click(person.getByRole('link', { name: 'Your connections' }));
+        await click(person.getByRole('button', { name: 'Sign in to see your connections' }));
+        await fillIn(person, 'user', api.stack.user_password);
+        clicks++;
+        await person.getByRole('row', { name: /^Calendar .* dates connected/ }).waitFor();
+        await click(person.getByRole('button', { name: 'Disconnect' }));
+        await click(confirmation(person, 'Disconnect'));
+        await person.getByRole('heading', { name: 'No connections yet' }).waitFor();
+        expect(issuer.revoked).toHaveLength(1);
+        shown = person;
+      },
+    ],
   ];
 
   test.each(tasks)('the task "%s" takes %i clicks', async (task, most, play) => {
@@ -242,12 +311,14 @@ given('tasks in the console', () => {
     await page.evaluate('location.hash = "#/"');
     await page.locator('.hits li').first().waitFor();
     clicks = 0;
+    shown = page;
     await play();
-    await settle(page);
-    await page.screenshot({ path: join(pictures, `${task.replaceAll(' ', '-')}.png`), fullPage: true });
+    await settle(shown);
+    await shown.screenshot({ path: join(pictures, `${task.replaceAll(' ', '-')}.png`), fullPage: true });
     expect(clicks).toBe(most);
-    await expectAccessible(page);
-    await expectToFit(page);
+    await expectAccessible(shown);
+    await expectToFit(shown);
+    if (shown !== page) await shown.close();
   });
 
   test('a changed receipt does not verify', async () => {

@@ -1,4 +1,4 @@
-import { useContext } from 'preact/hooks';
+import { useContext, useEffect } from 'preact/hooks';
 import type { Applied } from '../../../registry/apply.ts';
 import { describeUnwanted } from '../../../registry/describe.ts';
 import { operand, quote } from '../../../registry/shell-words.ts';
@@ -92,6 +92,8 @@ export function Import() {
   const [choices, setChoices] = useDraft<Choices>('import', { baseUrl: '', draft: '' });
   const { baseUrl, draft } = choices;
   const isBusy = state.step === 'reading' || state.step === 'importing';
+  // whoever leaves the result has seen it
+  useEffect(() => () => void (work.get().state.step === 'imported' && work.set({ ...work.get(), state: { step: 'choose' } })), []);
   const begin = (chosen: Dropped | undefined) => {
     if (chosen && !isBusy) void read(chosen, choices);
   };

@@ -1,5 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
-import { Refusal } from '../../../client/errors.ts';
+import { useEffect } from 'preact/hooks';
 import type { ApprovalPage } from '../../../schemas/approvals/approvals.ts';
 import { ask, useWhileVisible } from '../gate.ts';
 import type { SectionLink } from '../section.ts';
@@ -13,15 +12,13 @@ const refreshMs = 30_000;
 export const waiting = openStore(0);
 
 function useWaiting(): number {
-  const { userName, tokens } = useStore(session) ?? {};
-  // whoever is refused is no admin
-  const [refused, setRefused] = useState<string>();
-  const isAsking = tokens !== undefined && userName !== refused;
+  const { userName, isAdmin = false, tokens } = useStore(session) ?? {};
+  const isAsking = isAdmin && tokens !== undefined;
   const look = () => {
     if (!isAsking) return;
     ask<ApprovalPage>('GET', '/api/approvals', { query: { page_size: '1' }, isAdmin: true }).then(
       ({ value }) => waiting.set(value.waiting),
-      (error) => error instanceof Refusal && error.status === 403 && setRefused(userName),
+      () => {},
     );
   };
   useEffect(look, [isAsking, userName]);
