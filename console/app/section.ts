@@ -69,8 +69,11 @@ export interface ShownCredential {
 
 export interface ChosenImport {
   isBusy: boolean;
-  /** called with the address of what is to be imported instead of a document */
-  onAddress(address: string): void;
+  /**
+   * Called with the address of what is to be imported instead of a document.
+   * @param serviceId - the service to import into, whose credential is sent
+   */
+  onAddress(address: string, serviceId?: string): void;
 }
 
 export interface EditedPolicy {

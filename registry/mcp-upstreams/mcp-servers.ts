@@ -27,7 +27,7 @@ async function load(api: Api, url: string, serviceId: string | undefined): Promi
 function explainDenial(error: unknown): never {
   if (!(error instanceof Refusal) || ![401, 403].includes(Number(error.details.upstream_status))) throw error;
   throw new CliFailure(
-    'failure',
+    'credentials',
     'it denies access to the gate. Register its service ("services create"), give it a credential ("services credential set"), and import with --service.',
   );
 }

@@ -144,6 +144,7 @@ given('tasks in the console', () => {
         await click(page.getByLabel('Import all 1'));
         await click(button('Import 2 intents'));
         await page.getByRole('heading', { name: '2 created, 0 changed, 0 failed' }).waitFor();
+        await page.getByText('credential missing').waitFor();
         const { intents } = bodyOf(await api.call('GET', '/api/intents/search?service_name=Parcels'));
         expect(intents.map(({ intent_name }: { intent_name: string }) => intent_name).sort()).toEqual([
           'List the parcels',
@@ -156,12 +157,14 @@ given('tasks in the console', () => {
       4,
       async () => {
         await click(link('Services'));
+        await page.getByRole('row', { name: /^Parcels .*missing/ }).waitFor();
         await click(link('Parcels'));
-        await click(link('Credential'));
+        await click(link('credential missing'));
         await page.getByLabel('Header fields: name 1').fill('X-Api-Key');
         await page.getByLabel('Header fields: value 1').fill('a-secret-of-parcels');
         await click(button('Set the credential'));
         await page.getByText('sent only to https://parcels.example').waitFor();
+        await link('credential missing').waitFor({ state: 'detached' });
       },
     ],
     [

@@ -3,6 +3,7 @@ import type * as z from 'zod';
 import { toBase64 } from '../../../client/bytes.ts';
 import { Refusal } from '../../../client/errors.ts';
 import { issuesOf } from '../../../functions/core/json/json.ts';
+import type { ImportPlan } from '../../../registry/import/plan.ts';
 import { quote } from '../../../registry/shell-words.ts';
 import type { savedCredential } from '../../../schemas/credential.ts';
 import { credentialInput } from '../../../schemas/credential-input.ts';
@@ -13,6 +14,7 @@ import { Badge, Items, Part, Shown, Time } from '../components/text.tsx';
 import { type Field, type Typed, typeValue } from '../field-values.ts';
 import { ask } from '../gate.ts';
 import type { ShownCredential } from '../section.ts';
+import { keep, readKept } from '../store.ts';
 import { Act } from './act.tsx';
 import { readRecord } from './record-form.tsx';
 
@@ -82,6 +84,22 @@ function withAuthorization(chosen: Kind, typed: Typed): Typed {
   return chosen === 'basic' && password !== '' ? { ...typed, password: `Basic ${pair}` } : typed;
 }
 
+const suggestedName = (serviceId: string) => `credential ${serviceId}`;
+
+/** Keeps what an imported document requires, until the tab is closed. */
+export function keepSuggested(serviceId: string, { credentialLocations, oauth }: ImportPlan): void {
+  const query = new URLSearchParams(credentialLocations.map(({ kind, name }) => [kind, name]));
+  const scheme = credentialLocations.find((location) => location.scheme)?.scheme;
+  if (scheme) query.set('scheme', scheme);
+  if (oauth) query.set('oauth', JSON.stringify(oauth));
+  keep(suggestedName(serviceId), query.size > 0 ? query.toString() : undefined);
+}
+
+export const suggestedFor = (serviceId: string) => new URLSearchParams(readKept(suggestedName(serviceId), ''));
+
+/** Whether the document imported in this tab requires a credential, and none is set. */
+export const isCredentialMissing = (serviceId: string, facts: unknown): boolean => facts === null && suggestedFor(serviceId).size > 0;
+
 /** Shows facts about the credential, never a value, and a form to set it. Values are kept only in memory, until they are sent. */
 export function Credential({ id, facts, suggested, onChanged }: ShownCredential) {
   const path = `/api/services/${id}/credential`;
@@ -114,7 +132,7 @@ export function Credential({ id, facts, suggested, onChanged }: ShownCredential)
   const given = { typed, issues, onTyped: setTyped };
   return (
     <Part title="Credential">
-      <Known facts={facts} isRequired={suggested.has('header') || suggested.has('query')} />
+      <Known facts={facts} isRequired={isCredentialMissing(id, facts)} />
       <details open={!facts?.oauth}>
         <summary>{facts?.oauth ? 'Replace the OAuth client by a fixed credential' : 'Fixed credential'}</summary>
         <p class="quiet">Values are never shown again. Unsaved values are lost when you leave this page.</p>

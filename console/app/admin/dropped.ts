@@ -4,6 +4,8 @@ export interface Dropped {
   name: string;
   files: Map<string, File>;
   isAddress?: boolean;
+  /** the service to import into, whose credential the gate sends to the address */
+  serviceId?: string | undefined;
 }
 
 /** Maximum number of files in a folder. */

@@ -2,16 +2,19 @@ import { useContext, useEffect } from 'preact/hooks';
 import type { Applied } from '../../../registry/apply.ts';
 import { describeUnwanted } from '../../../registry/describe.ts';
 import { operand, quote } from '../../../registry/shell-words.ts';
+import type { ShownService } from '../../../schemas/service.ts';
 import { Button, DropField, SignIn } from '../components/controls.tsx';
 import { Fields } from '../components/fields.tsx';
 import { Failure } from '../components/states.tsx';
 import { FoldedTable } from '../components/table.tsx';
-import { Heading, Items, Link, Shown, Way } from '../components/text.tsx';
+import { Badge, Heading, Items, Link, Shown, Way } from '../components/text.tsx';
 import type { Field } from '../field-values.ts';
+import { useRead } from '../gate.ts';
 import { linkTo } from '../route.ts';
 import { AdminSections } from '../section.ts';
 import { onOtherUser, session } from '../session.ts';
 import { openStore, useDraft, useStore } from '../store.ts';
+import { isCredentialMissing, keepSuggested } from './credential.tsx';
 import { chosenFiles, type Dropped } from './dropped.ts';
 import { ImportPlan } from './import-plan.tsx';
 import type { DryRun } from './importer.ts';
@@ -80,6 +83,7 @@ async function apply(dropped: Dropped, dry: DryRun): Promise<void> {
   try {
     const { applyDryRun } = await loadImporter();
     const applied = await applyDryRun(dry, (done, total) => show({ step: 'importing', done, total }));
+    if (applied.service_id) keepSuggested(applied.service_id, dry.plan);
     show({ step: 'imported', applied, dry });
   } catch (error) {
     show({ step: 'interrupted', dry }, error);
@@ -105,7 +109,11 @@ export function Import() {
     }
   };
 
-  const options = [...(baseUrl === '' ? [] : [`--base-url ${quote(baseUrl)}`]), ...(draft === 'true' ? ['--draft'] : [])];
+  const options = [
+    ...(baseUrl === '' ? [] : [`--base-url ${quote(baseUrl)}`]),
+    ...(draft === 'true' ? ['--draft'] : []),
+    ...(dropped?.serviceId ? [`--service ${dropped.serviceId}`] : []),
+  ];
   return (
     <>
       <Way to={linkTo(['services'])} title="Services" />
@@ -123,7 +131,11 @@ export function Import() {
         </details>
         {useContext(AdminSections).map(({ path, AboutImport }) =>
           AboutImport ? (
-            <AboutImport key={path} isBusy={isBusy} onAddress={(name) => begin({ name, files: new Map(), isAddress: true })} />
+            <AboutImport
+              key={path}
+              isBusy={isBusy}
+              onAddress={(name, serviceId) => begin({ name, files: new Map(), isAddress: true, serviceId })}
+            />
           ) : undefined,
         )}
         <Fields fields={fields} typed={choices} issues={[]} onTyped={(typed) => setChoices({ ...choices, ...typed })} />
@@ -189,14 +201,22 @@ const Imported = ({ applied, dry }: { applied: Applied; dry: DryRun }) => (
   </section>
 );
 
-const NextSteps = ({ serviceId, dry: { plan, changes } }: { serviceId: string; dry: DryRun }) => {
-  const needsCredential = plan.credentialLocations.length > 0;
+function NextSteps({ serviceId, dry: { changes } }: { serviceId: string; dry: DryRun }) {
+  const service = useRead<ShownService>(`/api/services/${serviceId}`, {}, 'admin').answer?.value;
+  const needsCredential = isCredentialMissing(serviceId, service?.credential);
   const hasNamespace = changes.service.input.namespace !== undefined;
   return (
     <>
-      {needsCredential && <p>Next, set the credential that the service requires.</p>}
+      {needsCredential && (
+        <p>
+          <Badge tone="warn">credential missing</Badge> Next, set the credential that the service requires.
+        </p>
+      )}
       <p class="buttons">
-        <a class={needsCredential ? 'button main' : 'button'} href={linkToCredential(serviceId, plan)}>
+        <a
+          class={needsCredential ? 'button main' : 'button'}
+          href={linkTo(['services', serviceId], needsCredential ? { tab: 'credential' } : {})}
+        >
           {needsCredential ? 'Set its credential' : 'Go to the service'}
         </a>
         <a class={needsCredential ? 'button' : 'button main'} href={linkTo([], { service: changes.name })}>
@@ -210,13 +230,4 @@ const NextSteps = ({ serviceId, dry: { plan, changes } }: { serviceId: string; d
       </p>
     </>
   );
-};
-
-/** Link to the service, with the form for the credential that the document requires, if any. */
-function linkToCredential(serviceId: string, { credentialLocations, oauth }: DryRun['plan']): string {
-  const query = new URLSearchParams(credentialLocations.map(({ kind, name }) => [kind, name]));
-  const scheme = credentialLocations.find((location) => location.scheme)?.scheme;
-  if (scheme) query.set('scheme', scheme);
-  if (oauth) query.set('oauth', JSON.stringify(oauth));
-  return query.size > 0 ? `${linkTo(['services', serviceId], { tab: 'credential' })}&${query}` : linkTo(['services', serviceId]);
 }

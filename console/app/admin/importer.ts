@@ -2,8 +2,10 @@ import { isLoopbackHost } from '../../../client/address.ts';
 import { type Applied, applyChanges } from '../../../registry/apply.ts';
 import type { ServiceChanges } from '../../../registry/compare.ts';
 import { compareDocument } from '../../../registry/compare-document.ts';
+import { CliFailure } from '../../../registry/failure.ts';
 import { documentKinds } from '../../../registry/features.ts';
 import type { ImportOptions } from '../../../registry/import/plan.ts';
+import { requireService } from '../../../registry/read.ts';
 import { parseExact } from '../../../schemas/number.ts';
 import { deployment } from '../deployment.ts';
 import { gateUrl, openAdminApi } from '../gate.ts';
@@ -46,20 +48,23 @@ const openContext = (onProgress: OnProgress) => ({
 export async function dryRun(dropped: Dropped, { baseUrl, isDraft, main }: ImportChoices, onProgress: OnProgress): Promise<DryRun> {
   const context = openContext(onProgress);
   const { localUpstreams = [] } = deployment;
-  const files = dropped.isAddress ? await readAddress(dropped.name) : dropped.files;
+  const { name, serviceId } = dropped;
+  const into = serviceId === undefined ? undefined : (await requireService(context.api, serviceId)).record;
+  const files = dropped.isAddress ? await readAddress(name, serviceId) : dropped.files;
   const rules = {
-    ports: portsOf(baseUrl, dropped.name),
+    ports: portsOf(baseUrl, name),
     allowLoopback: isLoopbackHost(new URL(gateUrl).hostname),
     localUpstreams,
     ownHosts: [],
   };
-  const planner = openPlanner(files, main, { baseUrl, findsHeaders: true, rules, registryUrl: gateUrl });
+  const options = { baseUrl, findsHeaders: into === undefined, serviceUrl: into?.service_url, rules, registryUrl: gateUrl };
+  const planner = openPlanner(files, main, options);
   try {
     const planWith = async (headers: Record<string, string>) => {
       const { plan, ...reading } = await planner.plan(headers);
       return { ...plan, reading };
     };
-    const choices = { isDraft, isThorough: true, concurrency };
+    const choices = { into, isDraft, isThorough: true, concurrency };
     const { planned, plan, changes } = await compareDocument(context, planWith, choices);
     return { ...planned.reading, plan, changes };
   } finally {
@@ -72,10 +77,14 @@ const portsOf = (...urls: (string | undefined)[]): number[] => [
   ...new Set([443, ...urls.map((url = '') => Number(URL.parse(url)?.port || 443))]),
 ];
 
-/** What the gate reads at an address, as a file. */
-async function readAddress(address: string): Promise<Dropped['files']> {
+/** What the gate reads at an address, as a file. @param serviceId - the service whose credential it sends */
+async function readAddress(address: string, serviceId: string | undefined): Promise<Dropped['files']> {
   const [kind] = documentKinds;
-  const document = (await kind?.load(openAdminApi(), address, undefined)) ?? {};
+  const reading = kind?.load(openAdminApi(), address, serviceId).catch((error) => {
+    if (!(error instanceof CliFailure && error.reason === 'credentials')) throw error;
+    throw new Error('The server denies access to the gate. Register its service, set its credential, and choose the service here.');
+  });
+  const document = (await reading) ?? {};
   return new Map([['document.json', new File([JSON.stringify(document)], 'document.json')]]);
 }
 

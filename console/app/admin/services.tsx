@@ -11,7 +11,7 @@ import { ask, useAll, useRead, useServices } from '../gate.ts';
 import { go, linkTo, pathOf } from '../route.ts';
 import { AdminSections, useColumnsOf, useSectionsAbout } from '../section.ts';
 import { Act } from './act.tsx';
-import { Credential } from './credential.tsx';
+import { Credential, isCredentialMissing, suggestedFor } from './credential.tsx';
 import { Changes } from './history.tsx';
 import { fieldsOfRecord, RecordForm } from './record-form.tsx';
 
@@ -36,7 +36,16 @@ export function Services() {
     ...added,
     {
       head: 'Credential',
-      cell: ({ credential }) => (credential === undefined ? '' : credential === null ? 'none' : 'set'),
+      cell: ({ service_id, credential }) =>
+        isCredentialMissing(service_id, credential) ? (
+          <Badge tone="warn">missing</Badge>
+        ) : credential === undefined ? (
+          ''
+        ) : credential === null ? (
+          'none'
+        ) : (
+          'set'
+        ),
       sortBy: ({ credential }) => Number(Boolean(credential)),
     },
     { head: 'Limit', cell: ({ limit }) => limit && `${limit.rate} per ${namePeriod(limit.period)}`, sortBy: ({ limit }) => limit?.rate },
@@ -121,6 +130,7 @@ export function ServiceView({ id, query }: { id: string; query: URLSearchParams 
   }
   const { value: record, etag } = answer;
   const tab = query.get('tab') ?? 'operations';
+  const suggested = suggestedFor(id);
   const added = about.map(({ path, title }) => [path, title]);
   const tabs = {
     operations: 'Operations',
@@ -136,7 +146,12 @@ export function ServiceView({ id, query }: { id: string; query: URLSearchParams 
       <Way to={linkTo(['services'])} title="Services" />
       <Heading title={record.service_name} />
       <p>
-        <LongText text={record.description} maxLength={200} /> {record.paused && <Badge tone="bad">paused</Badge>}
+        <LongText text={record.description} maxLength={200} /> {record.paused && <Badge tone="bad">paused</Badge>}{' '}
+        {isCredentialMissing(id, credential) && (
+          <a class="badge warn" href={linkTo(['services', id], { tab: 'credential' })}>
+            credential missing
+          </a>
+        )}
       </p>
       <Failure error={error} retry={reload} />
       <Tabs label="Service" tabs={tabs} current={tab} linkOf={(name) => linkTo(['services', id], { tab: name })} />
@@ -144,10 +159,10 @@ export function ServiceView({ id, query }: { id: string; query: URLSearchParams 
       {about.map(({ path, About }) => path === tab && <About key={path} kind="service" id={id} />)}
       {/* hidden rather than unmounted, to keep what was typed */}
       <div hidden={tab !== 'credential'}>
-        <Credential id={id} facts={credential} suggested={query} onChanged={reload} />
+        <Credential id={id} facts={credential} suggested={suggested} onChanged={reload} />
         {sections.map(
           ({ path, AboutCredential }) =>
-            AboutCredential && <AboutCredential key={path} id={id} facts={credential} suggested={query} onChanged={reload} />,
+            AboutCredential && <AboutCredential key={path} id={id} facts={credential} suggested={suggested} onChanged={reload} />,
         )}
       </div>
       {tab === 'history' && <Changes asked={{ id }} />}

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
+import { bodyOf } from '../../e2e/api.ts';
 import { type McpServer, startMcpServer } from '../../support/mcp-upstreams/server.ts';
 import { expectAccessible, given, openAsAdmin, startConsole } from '../console-page.ts';
 
@@ -38,6 +39,30 @@ given('the import of an MCP server in the console', () => {
     await page.getByRole('cell', { name: 'description', exact: true }).waitFor();
     await page.getByRole('button', { name: 'Import 1 intent' }).click();
     await page.getByRole('heading', { name: '0 created, 1 changed, 0 failed' }).waitFor();
+  });
+
+  test('the console imports the tools of an MCP server that requires a credential into its service, which has one', async () => {
+    server.before = (_, response, { headers }) =>
+      headers.authorization !== 'Bearer a-secret-of-this-test' && void response.writeHead(401).end();
+    server.tools = [tool('third')];
+    await page.getByText('Choose another document').click();
+    await read(upstream.url);
+    await page.getByRole('alert').getByText('The server denies access to the gate. Register its service').waitFor();
+    const about = { service_name: 'Locked', service_url: upstream.url, description: 'Has tools.' };
+    const { service_id } = bodyOf(await api.asAdmin('POST', '/api/services', about), 201);
+    const credential = { headers: { Authorization: 'Bearer a-secret-of-this-test' } };
+    bodyOf(await api.asAdmin('PUT', `/api/services/${service_id}/credential`, credential));
+    await page.evaluate('location.hash = "#/services"');
+    await page.getByRole('link', { name: 'Import a document' }).click();
+    await page.getByText('The server requires a credential').click();
+    await page.getByLabel('Service', { exact: true }).selectOption({ label: 'Locked' });
+    await page.getByRole('button', { name: 'Read its tools' }).click();
+    await page.getByText('1 intent is created').waitFor();
+    await page.getByText(`npx intent-gate import --service ${service_id} ${upstream.url}`).waitFor({ state: 'attached' });
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Import 1 intent' }).click();
+    await page.getByRole('heading', { name: 'Locked: 1 created, 0 changed, 0 failed' }).waitFor();
+    server.before = undefined;
   });
 
   test('the console says that an address does not answer as an MCP server', async () => {
