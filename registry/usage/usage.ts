@@ -1,5 +1,5 @@
 import { errorTable } from '../../schemas/errors.ts';
-import type { ServiceStats, StatsNumbers } from '../../schemas/usage/stats.ts';
+import { latencyLimits, type ServiceStats, type StatsNumbers } from '../../schemas/usage/stats.ts';
 
 /** Usage columns after the name. */
 export const usageHeads = ['Calls', 'Served', 'Refused', 'Failed', 'Mean latency'] as const;
@@ -27,6 +27,22 @@ export const answeredOf = ({ latency }: StatsNumbers): number => sum(latency);
 export function meanOf(numbers: StatsNumbers): number | undefined {
   const answered = answeredOf(numbers);
   return answered > 0 ? Math.round(numbers.upstream_ms / answered) : undefined;
+}
+
+/** The sums of several numbers. */
+export function addUp(all: readonly StatsNumbers[]): StatsNumbers {
+  const sumOf = (numberOf: (one: StatsNumbers) => number) => sum(all.map(numberOf));
+  const refusals: Record<string, number> = {};
+  for (const [code, count] of all.flatMap((one) => Object.entries(one.refusals))) refusals[code] = (refusals[code] ?? 0) + count;
+  return {
+    executions: sumOf(({ executions }) => executions),
+    refusals,
+    upstream_calls: sumOf(({ upstream_calls }) => upstream_calls),
+    upstream_failures: sumOf(({ upstream_failures }) => upstream_failures),
+    drift: sumOf(({ drift }) => drift),
+    upstream_ms: sumOf(({ upstream_ms }) => upstream_ms),
+    latency: [...latencyLimits, Number.POSITIVE_INFINITY].map((_, at) => sumOf(({ latency }) => latency[at] ?? 0)),
+  };
 }
 
 export function usageCells(numbers: StatsNumbers): string[] {

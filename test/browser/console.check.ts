@@ -165,6 +165,23 @@ given('the console', () => {
     await page.waitForURL(/#\/usage\?period=hour&by=agent&service_id=\w{26}$/);
     await page.getByRole('row', { name: /^page-\S+ 1 1 0 0 0 \d+ ms ≤ \d+ ms$/ }).waitFor();
     await expectAccessible(page);
+    const usage = page.url();
+
+    // a range of days
+    const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
+    await page.getByLabel('From', { exact: true }).fill(daysAgo(1));
+    await page.waitForURL(`**/console#/usage?period=month&by=agent&service_id=*&from=${daysAgo(1)}`);
+    await page.getByText('Calls per day').waitFor();
+    await page.getByRole('row', { name: /^page-\S+ 1 1 0 0 0 \d+ ms ≤ \d+ ms$/ }).waitFor();
+    await expectAccessible(page);
+    const saved = page.waitForEvent('download');
+    await press('Download as CSV');
+    const csv = Buffer.concat(await Array.fromAsync(await (await saved).createReadStream())).toString();
+    expect(csv).toMatch(/^from,name,served,refused,failed,executions,.*\n\d{4}-\d\d-\d\dT00:00:00\.000Z,page-[^,]+,1,0,0,1,.*\n$/);
+    await page.getByLabel('To', { exact: true }).fill(daysAgo(2));
+    await page.getByRole('heading', { name: 'No calls in this period' }).waitFor();
+    await expectAccessible(page);
+    await page.goto(usage);
     await page.getByRole('link', { name: /^page-/ }).click();
     await page.getByLabel('Reason').waitFor();
   });

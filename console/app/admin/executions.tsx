@@ -7,6 +7,7 @@ import { type Column, DataTable } from '../components/table.tsx';
 import { Badge, Heading, Link, Time, Way } from '../components/text.tsx';
 import { type Answered, ask, useWork } from '../gate.ts';
 import { go, linkTo, type Route } from '../route.ts';
+import { Downloads } from './downloads.tsx';
 
 const path = '/api/executions';
 const minuteMs = 60_000;
@@ -147,15 +148,7 @@ export function Executions({ path: [, id], query }: Route) {
               </EmptyState>
             }
           />
-          {rows.length > 0 && (
-            <p class="buttons">
-              <Button title="Download as CSV" onClick={() => download('executions.csv', 'text/csv', toCsv(rows))} />
-              <Button
-                title="Download as JSON"
-                onClick={() => download('executions.json', 'application/json', JSON.stringify(rows, null, 2))}
-              />
-            </p>
-          )}
+          {rows.length > 0 && <Downloads name="executions" records={() => rows} />}
         </>
       )}
       {id !== undefined && (
@@ -225,22 +218,4 @@ function Details({ id, listed, onClose }: DetailsProps) {
       </p>
     </Dialog>
   );
-}
-
-function download(name: string, type: string, text: string): void {
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(new Blob([text], { type }));
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(link.href);
-}
-
-/** RFC 4180. Spreadsheets take a cell for a formula that begins with one of `=+-@`, so such a cell begins with an apostrophe. */
-function toCsv(rows: readonly RecordedExecution[]): string {
-  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))] as (keyof RecordedExecution)[];
-  const cell = (value: unknown) => {
-    const text = value === undefined ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value);
-    return `"${text.replace(/^(?=[=+\-@\t\r])/, "'").replaceAll('"', '""')}"`;
-  };
-  return [names, ...rows.map((row) => names.map((name) => row[name]))].map((cells) => `${cells.map(cell).join(',')}\r\n`).join('');
 }

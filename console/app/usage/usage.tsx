@@ -1,4 +1,4 @@
-import { answeredOf, codesOf, failedOf, meanOf, refusedOf, servedOf, usedService } from '../../../registry/usage/usage.ts';
+import { addUp, codesOf, failedOf, meanOf, refusedOf, servedOf, usedService } from '../../../registry/usage/usage.ts';
 import {
   latencyLimits,
   type ServiceStats,
@@ -8,6 +8,7 @@ import {
   type StatsNumbers,
   statsQuery,
 } from '../../../schemas/usage/stats.ts';
+import { Downloads } from '../admin/downloads.tsx';
 import { Choice } from '../components/controls.tsx';
 import { Awaited, EmptyState, Failure } from '../components/states.tsx';
 import { type Column, DataTable, Table } from '../components/table.tsx';
@@ -35,15 +36,33 @@ type Answer = Slots & Partial<Pick<Stats, 'services'> & Pick<StatsByIntent, 'int
 
 function Usage({ query }: Route) {
   const { period, by, service_id = '' } = statsQuery.safeParse(Object.fromEntries(query)).data ?? statsQuery.parse({});
-  const asked = { period, by, service_id };
+  const [from = '', to = ''] = ['from', 'to'].map((name) => query.get(name) ?? '');
+  const asked = { period, by, service_id, from, to };
   const all = useRead<Stats>('/api/stats', { period }, 'admin').answer?.value.services ?? [];
   const named = all.filter((service) => service.service_name !== undefined);
   const linkWith = (changed: Partial<Asked>) => linkTo(['usage'], { ...asked, ...changed });
+  const day = (name: 'from' | 'to', label: string) => (
+    <input
+      type="date"
+      aria-label={label}
+      title="A day of the last 30, in UTC"
+      value={asked[name]}
+      onChange={({ currentTarget: { value } }) => go(linkWith({ period: 'month', [name]: value }))}
+    />
+  );
   return (
     <>
       <Heading title="Usage" />
       <div class="toolbar tabbed">
-        <Tabs label="Period" tabs={periods} current={period} linkOf={(name) => linkWith({ period: name })} />
+        <Tabs
+          label="Period"
+          tabs={periods}
+          current={from + to === '' ? period : ''}
+          linkOf={(name) => linkWith({ period: name, from: '', to: '' })}
+        />
+        <span>
+          {day('from', 'From')} {day('to', 'To')}
+        </span>
         <Tabs label="Grouping" tabs={groups} current={by} linkOf={(name) => linkWith({ by: name })} />
         <Choice
           label="Service"
@@ -58,7 +77,11 @@ function Usage({ query }: Route) {
   );
 }
 
-type Asked = Record<'period' | 'by' | 'service_id', string>;
+interface Asked extends Record<'period' | 'by' | 'service_id', string> {
+  /** days of the last 30 (UTC), instead of the whole period */
+  from?: string;
+  to?: string;
+}
 
 const About = ({ kind, id }: Subject) =>
   kind === 'service' ? <UsageOf asked={{ period: 'day', by: 'agent', service_id: id }} /> : <UsageOfAgent id={id} />;
@@ -126,11 +149,13 @@ interface Row extends ServiceStats {
 
 /** Charts and a table of executions. The row of a service links to its agents. */
 function UsageOf({ asked }: { asked: Asked }) {
-  const reading = useRead<Answer>('/api/stats', asked, 'admin');
+  const { from = '', to = '', ...read } = asked;
+  const reading = useRead<Answer>('/api/stats', read, 'admin');
   const { answer, error, reload } = reading;
   if (!answer) return <Awaited reading={reading} />;
   const { services = [], intents = [], agents = [], ...slots } = answer.value;
-  const rows: Row[] = [
+  const isAsked = (at: string) => at.slice(0, 10) >= from && (to === '' || at.slice(0, 10) <= to);
+  const all: Row[] = [
     ...services.map((row) => ({
       ...row,
       name: usedService(row),
@@ -139,10 +164,15 @@ function UsageOf({ asked }: { asked: Asked }) {
     ...intents.map((row) => ({ ...row, name: row.intent_uid, link: linkTo(['intents', row.intent_uid]) })),
     ...agents.map((row) => ({ ...row, name: row.agent_id, link: linkTo(['agents', row.agent_id]) })),
   ];
+  const rows = all
+    .map((row) => ({ ...row, slots: row.slots.filter((slot) => isAsked(slot.from)) }))
+    .map((row) => ({ ...row, ...addUp(row.slots) }))
+    .filter(({ executions }) => executions > 0)
+    .sort((one, other) => other.executions - one.executions);
   return (
     <>
       <Failure error={error} retry={reload} />
-      {rows.length > 0 && <UsageCharts rows={rows} slots={slots} />}
+      {rows.length > 0 && <UsageCharts rows={rows} slots={slots} isAsked={isAsked} />}
       <DataTable
         label="Usage"
         columns={columns}
@@ -152,15 +182,24 @@ function UsageOf({ asked }: { asked: Asked }) {
         empty={<EmptyState title="No calls in this period" />}
       />
       <Reasons rows={rows} />
+      {rows.length > 0 && <Downloads name="usage" records={() => rows.flatMap(recordsOf)} />}
       <p class="quiet">Calls are counted within two minutes.</p>
     </>
   );
 }
 
+/** A row as records, one for each slot. */
+const recordsOf = ({ name, service_id, slots }: Row) =>
+  slots.map(({ from, ...numbers }) => ({
+    ...{ from, name, ...(service_id && { service_id }) },
+    ...{ served: servedOf(numbers), refused: refusedOf(numbers), failed: failedOf(numbers) },
+    ...numbers,
+  }));
+
 /** Tables of the error codes of refused and of failed calls. */
 const Reasons = ({ rows }: { rows: readonly StatsNumbers[] }) =>
   [false, true].map((areFailures) => {
-    const sums = sumCodes(rows, areFailures);
+    const sums = codesOf(addUp(rows), areFailures).sort(([, one], [, other]) => other - one);
     const title = `${areFailures ? 'Failures' : 'Refusals'} by reason`;
     return sums.length === 0 ? null : (
       <Part key={title} title={title}>
@@ -191,12 +230,6 @@ const columns: readonly Column<Row>[] = [
   { head: 'p90', cell: ({ latency }) => percentile(latency, 0.9), isNumber: true },
 ];
 
-function sumCodes(rows: readonly StatsNumbers[], areFailures: boolean): [code: string, count: number][] {
-  const sums = new Map<string, number>();
-  for (const [code, count] of rows.flatMap((row) => codesOf(row, areFailures))) sums.set(code, (sums.get(code) ?? 0) + count);
-  return [...sums].sort(([, one], [, other]) => other - one);
-}
-
 /** The upper bound of the latency bucket that contains a percentile. @param share - from 0 to 1 */
 function percentile(latency: readonly number[], share: number): string {
   const total = latency.reduce((sum, count) => sum + count, 0);
@@ -210,26 +243,28 @@ function percentile(latency: readonly number[], share: number): string {
   return limit === undefined ? '> 10 s' : limit < 1_000 ? `≤ ${limit} ms` : `≤ ${limit / 1_000} s`;
 }
 
+interface ChartsProps {
+  rows: readonly Pick<ServiceStats, 'slots'>[];
+  slots: Slots;
+  /** whether a slot is shown, by its start */
+  isAsked?(at: string): boolean;
+}
+
 /** Calls by outcome and upstream latency, in each slot of the period. */
-function UsageCharts({ rows, slots: { period, from } }: { rows: readonly Pick<ServiceStats, 'slots'>[]; slots: Slots }) {
+function UsageCharts({ rows, slots: { period, from }, isAsked = () => true }: ChartsProps) {
   const { ms: slotMs, name: slotName, count } = slotsOf[period];
-  const times = Array.from({ length: count }, (_, at) => Date.parse(from) + at * slotMs);
+  const times = Array.from({ length: count }, (_, at) => Date.parse(from) + at * slotMs).filter((time) =>
+    isAsked(new Date(time).toISOString()),
+  );
   const groups = Map.groupBy(
     rows.flatMap(({ slots }) => slots),
-    (slot) => Math.round((Date.parse(slot.from) - Date.parse(from)) / slotMs),
+    (slot) => Date.parse(slot.from),
   );
-  const sums = times.map((_, at) => {
-    const sumOf = (count: (numbers: StatsNumbers) => number) => (groups.get(at) ?? []).reduce((total, slot) => total + count(slot), 0);
-    return {
-      served: sumOf(servedOf),
-      refused: sumOf(refusedOf),
-      failed: sumOf(failedOf),
-      ms: sumOf(({ upstream_ms }) => upstream_ms),
-      answered: sumOf(answeredOf),
-    };
-  });
+  const sums = times.map((time) => addUp(groups.get(time) ?? []));
   const named =
-    period === 'month' ? { nameTime: (timeMs: number) => new Date(timeMs).toLocaleDateString([], { day: 'numeric', month: 'short' }) } : {};
+    period === 'month'
+      ? { nameTime: (timeMs: number) => new Date(timeMs).toLocaleDateString([], { day: 'numeric', month: 'short', timeZone: 'UTC' }) }
+      : {};
   return (
     <div class="columns">
       <Chart
@@ -237,9 +272,9 @@ function UsageCharts({ rows, slots: { period, from } }: { rows: readonly Pick<Se
         times={times}
         {...named}
         series={[
-          { name: 'Served', tone: 'accent', values: sums.map(({ served }) => served) },
-          { name: 'Failed', tone: 'warn', values: sums.map(({ failed }) => failed) },
-          { name: 'Refused', tone: 'bad', values: sums.map(({ refused }) => refused) },
+          { name: 'Served', tone: 'accent', values: sums.map(servedOf) },
+          { name: 'Failed', tone: 'warn', values: sums.map(failedOf) },
+          { name: 'Refused', tone: 'bad', values: sums.map(refusedOf) },
         ]}
       />
       <Chart
@@ -247,7 +282,7 @@ function UsageCharts({ rows, slots: { period, from } }: { rows: readonly Pick<Se
         times={times}
         {...named}
         nameValue={(value) => `${value} ms`}
-        series={[{ name: 'Mean latency', tone: 'accent', values: sums.map(({ ms, answered }) => Math.round(ms / Math.max(1, answered))) }]}
+        series={[{ name: 'Mean latency', tone: 'accent', values: sums.map((one) => meanOf(one) ?? 0) }]}
       />
     </div>
   );
