@@ -139,8 +139,24 @@ const Samples = ({ uid, parameters }: { uid: string; parameters: Record<string, 
     panels={Object.fromEntries(
       Object.entries(listSamples(deployment.publicUrl, uid, parameters)).map(([language, text]) => [
         language,
-        () => <Copyable label={`${language} code`} text={text} />,
+        () => <Sample language={language} text={text} />,
       ]),
     )}
   />
 );
+
+/** A sample, whose call is shown before the commands that get a PAT for it. */
+function Sample({ language, text }: { language: string; text: string }) {
+  const [, head = '', preparation, call = ''] = /^(.*?)(^BASE_URL=.*?^: [^\n]*\n)\n(.*)$/ms.exec(text) ?? [];
+  return (
+    <>
+      <Copyable label={`${language} code`} text={preparation === undefined ? text : head + call} />
+      {preparation && (
+        <details>
+          <summary>First, get a PAT</summary>
+          <Copyable label="Commands that get a PAT" text={preparation} />
+        </details>
+      )}
+    </>
+  );
+}

@@ -137,6 +137,24 @@ given('the catalogue', () => {
     await page.getByText(/58 of 60 calls are left/).waitFor();
   });
 
+  test('a sample shows the call first, and folds the commands that get a PAT', async () => {
+    const page = await open('#/intents/world.example%3Aget-country%3Av1');
+    for (const language of ['curl', 'MCP']) {
+      await page.getByRole('tab', { name: language }).click();
+      const shown = await page.getByRole('region', { name: `${language} code` }).innerText();
+      expect(shown).toContain('get-country');
+      expect(shown).not.toContain('SIGNATURE');
+      const preparation = page.getByRole('region', { name: 'Commands that get a PAT' });
+      expect(await preparation.count()).toBe(0);
+      await page.getByText('First, get a PAT').click();
+      expect(await preparation.innerText()).toMatch(/^BASE_URL=.*SIGNATURE.*"\}"\n$/s);
+      await expectAccessible(page);
+      await page.getByText('First, get a PAT').click();
+    }
+    await page.getByRole('tab', { name: 'Python' }).click();
+    expect(await page.getByText('First, get a PAT').count()).toBe(0);
+  });
+
   test('the form of an intent shows required fields first, and folds the others', async () => {
     const page = await open(intentAt('forms.example:order:v1'));
     await page.getByText('Optional (2)').waitFor();
