@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Button } from '../components/controls.tsx';
+import { Command } from '../components/copyable.tsx';
 import { Dialog } from '../components/dialog.tsx';
 import { Failure } from '../components/states.tsx';
-import { Command } from './record-form.tsx';
 
 interface Action {
   title: string;

@@ -4,6 +4,7 @@ import { describeUnwanted } from '../../../registry/describe.ts';
 import { operand, quote } from '../../../registry/shell-words.ts';
 import type { ShownService } from '../../../schemas/service.ts';
 import { Button, DropField, SignIn } from '../components/controls.tsx';
+import { Command } from '../components/copyable.tsx';
 import { Fields } from '../components/fields.tsx';
 import { Failure } from '../components/states.tsx';
 import { FoldedTable } from '../components/table.tsx';
@@ -18,7 +19,6 @@ import { isCredentialMissing, keepSuggested } from './credential.tsx';
 import { chosenFiles, type Dropped } from './dropped.ts';
 import { ImportPlan } from './import-plan.tsx';
 import type { DryRun } from './importer.ts';
-import { Command } from './record-form.tsx';
 
 type State =
   | { step: 'choose' }

@@ -6,7 +6,7 @@ import { type Difference, findDifferences } from '../../../registry/differences.
 import type { Issue } from '../../../schemas/errors.ts';
 import type { JsonSchema } from '../../../schemas/openapi.ts';
 import { Button, SubmitForm } from '../components/controls.tsx';
-import { Copyable } from '../components/copyable.tsx';
+import { Command } from '../components/copyable.tsx';
 import { otherProblems, Problems } from '../components/field.tsx';
 import { Fields } from '../components/fields.tsx';
 import { Failure } from '../components/states.tsx';
@@ -148,14 +148,6 @@ export function RecordForm({ name, fields, record, etag, isNew = false, schema, 
     </>
   );
 }
-
-/** @param text - the command after `npx intent-gate` */
-export const Command = ({ text }: { text: string }) => (
-  <details>
-    <summary>Command line</summary>
-    <Copyable label="Command" text={`npx intent-gate ${text}`} />
-  </details>
-);
 
 /** Shows what somebody else has changed since the record was read. */
 const Conflict = ({ differences, onMine, onTheirs }: { differences: Difference[]; onMine(): void; onTheirs(): void }) => (

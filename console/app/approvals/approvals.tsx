@@ -4,8 +4,8 @@ import { decide, denyAll, readApprovals } from '../../../registry/approvals/deci
 import { operand, quote } from '../../../registry/shell-words.ts';
 import type { Approval, ApprovalPage, Decided } from '../../../schemas/approvals/approvals.ts';
 import { Act, Confirm } from '../admin/act.tsx';
-import { Command } from '../admin/record-form.tsx';
 import { Button } from '../components/controls.tsx';
+import { Command } from '../components/copyable.tsx';
 import { Dialog } from '../components/dialog.tsx';
 import { FormField } from '../components/field.tsx';
 import { Awaited, EmptyState } from '../components/states.tsx';

@@ -44,3 +44,11 @@ export function Copyable({ text, label }: CopyableProps) {
     </>
   );
 }
+
+/** The equivalent command. @param text - the words after `npx intent-gate` */
+export const Command = ({ text }: { text: string }) => (
+  <details>
+    <summary>Command line</summary>
+    <Copyable label="Command" text={`npx intent-gate ${text}`} />
+  </details>
+);
