@@ -219,6 +219,8 @@ given('tasks in the console', () => {
       async () => {
         await click(link('Agents'));
         await click(link('busy-agent'));
+        expect(await button('Block the agent').isDisabled()).toBe(true);
+        await page.getByLabel('Reason (required)').fill('Too many calls');
         await click(button('Block the agent'));
         await click(confirmation(page, 'Block the agent'));
         await button('Unblock').waitFor();

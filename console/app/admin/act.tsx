@@ -52,12 +52,13 @@ export function Confirm({ children, onClose, ...action }: Action & { children?: 
 interface ActProps extends Action {
   /** asks for confirmation */
   isDangerous?: boolean;
+  isDisabled?: boolean;
   /** the equivalent command after `npx intent-gate` */
   command: string;
 }
 
 /** A button for a change. It reports a failure and shows the equivalent command. */
-export function Act({ isDangerous = false, command, ...action }: ActProps) {
+export function Act({ isDangerous = false, isDisabled = false, command, ...action }: ActProps) {
   const { title } = action;
   const { isRunning, failure, run } = useAct(action);
   const [isAsked, setAsked] = useState(false);
@@ -71,6 +72,7 @@ export function Act({ isDangerous = false, command, ...action }: ActProps) {
           title={title}
           kind={isDangerous ? 'danger' : 'main'}
           isBusy={isRunning}
+          isDisabled={isDisabled}
           onClick={() => (isDangerous ? setAsked(true) : void run())}
         />
       </p>

@@ -180,15 +180,16 @@ function AgentView({ id: given, thumbprint }: { id: string; thumbprint: string |
         <Part title="Block the agent">
           <p>Blocks this id and key until an admin unblocks them.</p>
           <FormField
-            field={{ name: 'reason', label: 'Reason', type: 'string', hint: 'Optional, and shown to admins only' }}
+            field={{ name: 'reason', label: 'Reason', type: 'string', required: true, hint: 'Shown to admins only' }}
             text={reason}
             onText={setReason}
           />
           <Act
             title="Block the agent"
             isDangerous
-            command={`agents block --reason ${quote(reason.trim() || 'No reason given')} ${named}`}
-            act={post('PUT', '/block', { reason: reason.trim() || 'No reason given' })}
+            isDisabled={reason.trim() === ''}
+            command={`agents block --reason ${quote(reason.trim() || '…')} ${named}`}
+            act={post('PUT', '/block', { reason: reason.trim() })}
             onDone={() => {
               setReason('');
               reload();
