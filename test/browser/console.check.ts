@@ -547,6 +547,18 @@ paths:
     await page.getByLabel('Record').blur();
     await page.getByText('No entries match.').waitFor();
     await expectAccessible(page);
+    await go('#/history?kind=intent');
+    await page.getByRole('rowheader', { name: String(newest), exact: true }).waitFor();
+    const saved = page.waitForEvent('download');
+    await press('Download as CSV');
+    const csv = Buffer.concat(await Array.fromAsync(await (await saved).createReadStream())).toString();
+    // all pages of the filter
+    const { entries } = bodyOf(await api.asAdmin('GET', '/api/changes?kind=intent&page_size=100'));
+    expect(csv.trimEnd().split('\n')).toHaveLength(1 + entries.length);
+    const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
+    await page.getByLabel('Since').fill(tomorrow);
+    await page.waitForURL(`**since=${tomorrow}T00%3A00%3A00Z`);
+    await page.getByText('No entries match.').waitFor();
   });
 
   test('the console says what to do if the browser blocks the sign-in window, and returns to the same place', async () => {

@@ -1,9 +1,16 @@
 import { toCsv } from '../../../registry/csv.ts';
 import { Button } from '../components/controls.tsx';
+import { showToast } from '../components/toast.tsx';
+import { describeFailure } from '../gate.ts';
+
+const toJson = (all: readonly object[]) => JSON.stringify(all, null, 2);
+
+const tell = (error: unknown) => showToast(describeFailure(error));
 
 /** Buttons that save records as a file. */
-export function Downloads({ name, records }: { name: string; records(): readonly object[] }) {
-  const save = (ending: string, type: string, text: string) => {
+export function Downloads({ name, records }: { name: string; records(): readonly object[] | Promise<readonly object[]> }) {
+  const save = async (ending: string, type: string, toText: (all: readonly object[]) => string) => {
+    const text = toText(await records());
     const link = document.createElement('a');
     link.href = URL.createObjectURL(new Blob([text], { type }));
     link.download = `${name}.${ending}`;
@@ -12,8 +19,8 @@ export function Downloads({ name, records }: { name: string; records(): readonly
   };
   return (
     <p class="buttons">
-      <Button title="Download as CSV" onClick={() => save('csv', 'text/csv', toCsv(records()))} />
-      <Button title="Download as JSON" onClick={() => save('json', 'application/json', JSON.stringify(records(), null, 2))} />
+      <Button title="Download as CSV" onClick={() => save('csv', 'text/csv', toCsv).catch(tell)} />
+      <Button title="Download as JSON" onClick={() => save('json', 'application/json', toJson).catch(tell)} />
     </p>
   );
 }

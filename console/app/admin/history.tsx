@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import type { Difference } from '../../../registry/differences.ts';
 import { compareVersions, findObstacle, readWhole, undoChanges } from '../../../registry/undo.ts';
 import { type ChangeDetails, type ChangePage, changedKinds, type LogEntry } from '../../../schemas/changes.ts';
@@ -7,18 +8,19 @@ import { Awaited } from '../components/states.tsx';
 import { FoldedTable, Table } from '../components/table.tsx';
 import { Ago, Heading, Link, Part, Shown, Time, Way } from '../components/text.tsx';
 import { showToast } from '../components/toast.tsx';
-import { openAdminApi, useRead, useWork } from '../gate.ts';
+import { openAdminApi, readAll, useRead, useWork } from '../gate.ts';
 import { go, linkTo } from '../route.ts';
 import { Act } from './act.tsx';
+import { Downloads } from './downloads.tsx';
+
+const entriesOf = (page: ChangePage) => page.entries;
 
 const filters = { actor: 'Who', id: 'Record' };
 
 export function History({ query }: { query: URLSearchParams }) {
   const asked = Object.fromEntries(query);
-  const show = (name: string, value: string) => {
-    const { before: _, ...others } = asked;
-    go(linkTo(['history'], { ...others, [name]: value }), { isReplacing: true });
-  };
+  const { before: _, ...others } = asked;
+  const show = (name: string, value: string) => go(linkTo(['history'], { ...others, [name]: value }), { isReplacing: true });
   return (
     <>
       <Heading title="History" />
@@ -34,14 +36,23 @@ export function History({ query }: { query: URLSearchParams }) {
             onChange={({ currentTarget }) => show(name, currentTarget.value)}
           />
         ))}
+        <input
+          type="date"
+          aria-label="Since"
+          title="Since the beginning of this day, in UTC"
+          value={asked.since?.slice(0, 10) ?? ''}
+          onChange={({ currentTarget: { value } }) => show('since', value && `${value}T00:00:00Z`)}
+        />
       </div>
-      <Changes asked={asked} />
+      <Changes asked={asked}>
+        <Downloads name="history" records={() => readAll('/api/changes', entriesOf, { query: others, isAdmin: true })} />
+      </Changes>
     </>
   );
 }
 
-/** A page of the log, with a link to the next. */
-export function Changes({ asked }: { asked: Record<string, string> }) {
+/** A page of the log, with a link to the next, and what belongs below it. */
+export function Changes({ asked, children }: { asked: Record<string, string>; children?: ComponentChildren }) {
   const reading = useRead<ChangePage>('/api/changes', { page_size: '50', ...asked }, 'admin');
   const services = useRead<ServiceList>('/api/services', { page_size: '100' });
   const names = new Map(services.answer?.value.services.map(({ service_id, service_name }) => [service_id, service_name]));
@@ -77,6 +88,7 @@ export function Changes({ asked }: { asked: Record<string, string> }) {
         })}
       />
       <Way to={next && linkTo(['history'], next)} title="Older" />
+      {entries && children}
     </>
   );
 }

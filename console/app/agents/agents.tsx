@@ -8,6 +8,7 @@ import { noAgentId } from '../../../schemas/agent.ts';
 import { type Agent, type AgentPage, type AgentWithUsage, agentAddress, agentState } from '../../../schemas/agents/agents.ts';
 import type { Policy } from '../../../schemas/policy.ts';
 import { Act } from '../admin/act.tsx';
+import { Downloads } from '../admin/downloads.tsx';
 import { Value } from '../answer.tsx';
 import { SubmitForm } from '../components/controls.tsx';
 import { Short } from '../components/copyable.tsx';
@@ -19,12 +20,15 @@ import { Tabs } from '../components/tabs.tsx';
 import { Ago, Heading, Link, Part, Way } from '../components/text.tsx';
 import { deployment } from '../deployment.ts';
 import type { Field, Typed } from '../field-values.ts';
-import { ask, useRead } from '../gate.ts';
+import { ask, readAll, useRead } from '../gate.ts';
 import { nameMoney } from '../policy-terms.ts';
 import { go, linkTo } from '../route.ts';
 import { type AdminSection, useColumnsOf, useSectionsAbout } from '../section.ts';
 import { useDraft } from '../store.ts';
 import { agents } from './section.ts';
+
+const path = '/api/agents';
+const agentsOf = (page: AgentPage) => page.agents;
 
 const stateNames: Record<Agent['state'], string> = { active: 'Active', pending: 'Pending', blocked: 'Blocked' };
 
@@ -44,7 +48,7 @@ export const agentsView: AdminSection = {
 
 function Agents({ query }: { query: URLSearchParams }) {
   const state = agentState.safeParse(query.get('state')).data ?? 'active';
-  const reading = useRead<AgentPage>('/api/agents', { page_size: '100', ...Object.fromEntries(query), state }, 'admin');
+  const reading = useRead<AgentPage>(path, { page_size: '100', ...Object.fromEntries(query), state }, 'admin');
   const { answer, reload } = reading;
   const { agents: listed = [], displaced = 0 } = answer?.value ?? {};
   const added = useColumnsOf(({ agent_id }: Row) => agent_id, 'agents');
@@ -71,6 +75,7 @@ function Agents({ query }: { query: URLSearchParams }) {
         />
       )}
       <Way to={answer?.next && linkTo(['agents'], answer.next)} title="More" />
+      {!isEmpty && <Downloads name="agents" records={() => readAll(path, agentsOf, { query: { state }, isAdmin: true })} />}
       {state === 'pending' && !isEmpty && (
         <Act
           title="Clear the queue"

@@ -103,16 +103,9 @@ function UsageOfAgent({ id }: Pick<Subject, 'id'>) {
 /** Columns with the executions of the last day. Of agents, only the 200 busiest have any. */
 const useColumns: NonNullable<AdminSection['useColumns']> = (list, service_id = '') => {
   const by = { services: 'service', agents: 'agent', intents: 'intent' }[list];
-  const {
-    services = [],
-    intents = [],
-    agents = [],
-  } = useRead<Answer>('/api/stats', { period: 'day', by, service_id }, 'admin').answer?.value ?? {};
-  const used = new Map<string | undefined, ServiceStats>([
-    ...services.map((own) => [own.service_id, own] as const),
-    ...intents.map((own) => [own.intent_uid, own] as const),
-    ...agents.map((own) => [own.agent_id, own] as const),
-  ]);
+  const asked = { period: 'day', by, service_id };
+  const { answer } = useRead<Answer>('/api/stats', asked, 'admin');
+  const used = new Map(answer && rowsOf(answer.value, asked).map((own) => [own.id, own]));
   const numbers = (head: string, numberOf: (own: ServiceStats) => number): Column<string> => {
     const cell = (id: string) => {
       const own = used.get(id);
@@ -143,28 +136,31 @@ const useColumns: NonNullable<AdminSection['useColumns']> = (list, service_id = 
 };
 
 interface Row extends ServiceStats {
+  id: string | undefined;
   name: string;
   link: string | undefined;
 }
 
-/** Charts and a table of executions. The row of a service links to its agents. */
+/** The services, intents or agents of an answer. The row of a service links to its agents. */
+const rowsOf = ({ services = [], intents = [], agents = [] }: Answer, asked: Asked): Row[] => [
+  ...services.map((row) => ({
+    ...row,
+    id: row.service_id,
+    name: usedService(row),
+    link: row.service_id && linkTo(['usage'], { ...asked, service_id: row.service_id, by: 'agent' }),
+  })),
+  ...intents.map((row) => ({ ...row, id: row.intent_uid, name: row.intent_uid, link: linkTo(['intents', row.intent_uid]) })),
+  ...agents.map((row) => ({ ...row, id: row.agent_id, name: row.agent_id, link: linkTo(['agents', row.agent_id]) })),
+];
+
+/** Charts and a table of executions. */
 function UsageOf({ asked }: { asked: Asked }) {
   const { from = '', to = '', ...read } = asked;
   const reading = useRead<Answer>('/api/stats', read, 'admin');
   const { answer, error, reload } = reading;
   if (!answer) return <Awaited reading={reading} />;
-  const { services = [], intents = [], agents = [], ...slots } = answer.value;
   const isAsked = (at: string) => at.slice(0, 10) >= from && (to === '' || at.slice(0, 10) <= to);
-  const all: Row[] = [
-    ...services.map((row) => ({
-      ...row,
-      name: usedService(row),
-      link: row.service_id && linkTo(['usage'], { ...asked, service_id: row.service_id, by: 'agent' }),
-    })),
-    ...intents.map((row) => ({ ...row, name: row.intent_uid, link: linkTo(['intents', row.intent_uid]) })),
-    ...agents.map((row) => ({ ...row, name: row.agent_id, link: linkTo(['agents', row.agent_id]) })),
-  ];
-  const rows = all
+  const rows = rowsOf(answer.value, asked)
     .map((row) => ({ ...row, slots: row.slots.filter((slot) => isAsked(slot.from)) }))
     .map((row) => ({ ...row, ...addUp(row.slots) }))
     .filter(({ executions }) => executions > 0)
@@ -172,7 +168,7 @@ function UsageOf({ asked }: { asked: Asked }) {
   return (
     <>
       <Failure error={error} retry={reload} />
-      {rows.length > 0 && <UsageCharts rows={rows} slots={slots} isAsked={isAsked} />}
+      {rows.length > 0 && <UsageCharts rows={rows} slots={answer.value} isAsked={isAsked} />}
       <DataTable
         label="Usage"
         columns={columns}
