@@ -8,7 +8,6 @@ import { quote } from '../../../registry/shell-words.ts';
 import type { savedCredential } from '../../../schemas/credential.ts';
 import { credentialInput } from '../../../schemas/credential-input.ts';
 import type { Issue } from '../../../schemas/errors.ts';
-import { otherProblems, Problems } from '../components/field.tsx';
 import { Fields } from '../components/fields.tsx';
 import { Badge, Items, Part, Shown, Time } from '../components/text.tsx';
 import { type Field, type Typed, typeValue } from '../field-values.ts';
@@ -16,7 +15,7 @@ import { ask } from '../gate.ts';
 import type { ShownCredential } from '../section.ts';
 import { keep, readKept } from '../store.ts';
 import { Act } from './act.tsx';
-import { readRecord } from './record-form.tsx';
+import { FieldGroups, readRecord } from './record-form.tsx';
 
 /** The command's options for the names of the values, by field. */
 const options = { headers: 'header', query: 'query', 'next/headers': 'next-header', 'next/query': 'next-query' };
@@ -50,9 +49,10 @@ const fieldsOf: Record<Kind, readonly Field[]> = {
 };
 
 const more: readonly Field[] = [
-  { ...values, name: 'next/headers', path: ['next', 'headers'], label: 'Next header values', hint: nextHint },
-  { ...values, name: 'next/query', path: ['next', 'query'], label: 'Next query values', hint: nextHint },
+  { ...values, isRare: true, name: 'next/headers', path: ['next', 'headers'], label: 'Next header values', hint: nextHint },
+  { ...values, isRare: true, name: 'next/query', path: ['next', 'query'], label: 'Next query values', hint: nextHint },
   {
+    isRare: true,
     name: 'origins',
     label: 'Allowed origins',
     type: 'array',
@@ -84,25 +84,44 @@ function withAuthorization(chosen: Kind, typed: Typed): Typed {
   return chosen === 'basic' && password !== '' ? { ...typed, password: `Basic ${pair}` } : typed;
 }
 
-const suggestedName = (serviceId: string) => `credential ${serviceId}`;
-
 /** Keeps what an imported document requires, until the tab is closed. */
 export function keepSuggested(serviceId: string, { credentialLocations, oauth }: ImportPlan): void {
   const query = new URLSearchParams(credentialLocations.map(({ kind, name }) => [kind, name]));
   const scheme = credentialLocations.find((location) => location.scheme)?.scheme;
   if (scheme) query.set('scheme', scheme);
   if (oauth) query.set('oauth', JSON.stringify(oauth));
-  keep(suggestedName(serviceId), query.size > 0 ? query.toString() : undefined);
+  keep(`credential ${serviceId}`, query.size > 0 ? query.toString() : undefined);
 }
 
-export const suggestedFor = (serviceId: string) => new URLSearchParams(readKept(suggestedName(serviceId), ''));
+export const suggestedFor = (serviceId: string) => new URLSearchParams(readKept(`credential ${serviceId}`, ''));
 
 /** Whether the document imported in this tab requires a credential, and none is set. */
 export const isCredentialMissing = (serviceId: string, facts: unknown): boolean => facts === null && suggestedFor(serviceId).size > 0;
 
+type Saved = z.infer<typeof savedCredential>;
+
+/** Sends the credential in the fields, unless they have issues. Sets the issues, also those that the gate finds. */
+export async function putCredential(
+  id: string,
+  fields: readonly Field[],
+  typed: Typed,
+  setIssues: (issues: Issue[]) => void,
+): Promise<Saved | undefined> {
+  const { body, issues: unread } = readRecord(fields, typed, {});
+  const checked = credentialInput.safeParse(body, { reportInput: true });
+  const found = [...unread, ...(checked.success ? [] : issuesOf(checked.error))];
+  setIssues(found);
+  if (found.length > 0) return undefined;
+  try {
+    return (await ask<Saved>('PUT', `/api/services/${id}/credential`, { body, isAdmin: true })).value;
+  } catch (error) {
+    setIssues(error instanceof Refusal ? error.issues : []);
+    throw error;
+  }
+}
+
 /** Shows facts about the credential, never a value, and a form to set it. Values are kept only in memory, until they are sent. */
 export function Credential({ id, facts, suggested, onChanged }: ShownCredential) {
-  const path = `/api/services/${id}/credential`;
   const [typed, setTyped] = useState(() => startWith(facts, suggested));
   const [issues, setIssues] = useState<Issue[]>([]);
   const [warnings, setWarnings] = useState<string[]>([]);
@@ -110,19 +129,11 @@ export function Credential({ id, facts, suggested, onChanged }: ShownCredential)
   const fields = [...fieldsOf[chosen], ...more];
 
   async function set(): Promise<boolean> {
-    const { body } = readRecord(fields, withAuthorization(chosen, typed), {});
-    const checked = credentialInput.safeParse(body, { reportInput: true });
-    setIssues(checked.success ? [] : issuesOf(checked.error));
-    if (!checked.success) return false;
-    try {
-      const { value } = await ask<z.infer<typeof savedCredential>>('PUT', path, { body, isAdmin: true });
-      setWarnings(value.warnings ?? []);
-      setTyped({ ...typed, ...(chosen === 'custom' ? typeNames(value.headers, value.query) : typeNames([], [])) });
-      return true;
-    } catch (error) {
-      setIssues(error instanceof Refusal ? error.issues : []);
-      throw error;
-    }
+    const saved = await putCredential(id, fields, withAuthorization(chosen, typed), setIssues);
+    if (!saved) return false;
+    setWarnings(saved.warnings ?? []);
+    setTyped({ ...typed, ...(chosen === 'custom' ? typeNames(saved.headers, saved.query) : typeNames([], [])) });
+    return true;
   }
 
   const named = Object.entries(options).flatMap(([field, option]) =>
@@ -137,16 +148,12 @@ export function Credential({ id, facts, suggested, onChanged }: ShownCredential)
         <summary>{facts?.oauth ? 'Replace the OAuth client by a fixed credential' : 'Fixed credential'}</summary>
         <p class="quiet">Values are never shown again. Unsaved values are lost when you leave this page.</p>
         <Fields fields={[kind]} {...given} />
-        <div class="fields">
-          <Fields fields={[...(chosen === 'basic' ? [user] : []), ...fieldsOf[chosen]]} {...given} />
-        </div>
-        <details open={otherProblems(more, issues).length < issues.length}>
-          <summary>Rotation and allowed origins</summary>
-          <div class="fields">
-            <Fields fields={more} {...given} />
-          </div>
-        </details>
-        <Problems problems={otherProblems(fields, issues)} />
+        <FieldGroups
+          fields={[...(chosen === 'basic' ? [user] : []), ...fields]}
+          shown={{}}
+          title="Rotation and allowed origins"
+          {...given}
+        />
         <Act title="Set the credential" command={['services credential set', id, ...own].join(' ')} act={set} onDone={onChanged} />
       </details>
       {warnings.length > 0 && !facts?.oauth && (
@@ -159,7 +166,7 @@ export function Credential({ id, facts, suggested, onChanged }: ShownCredential)
           title="Remove the credential"
           isDangerous
           command={`services credential remove ${id}`}
-          act={() => ask('DELETE', path, { isAdmin: true })}
+          act={() => ask('DELETE', `/api/services/${id}/credential`, { isAdmin: true })}
           onDone={() => {
             setWarnings([]);
             onChanged();

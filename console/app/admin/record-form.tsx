@@ -8,7 +8,7 @@ import type { JsonSchema } from '../../../schemas/openapi.ts';
 import { Button, SubmitForm } from '../components/controls.tsx';
 import { Command } from '../components/copyable.tsx';
 import { otherProblems, Problems } from '../components/field.tsx';
-import { Fields } from '../components/fields.tsx';
+import { Fields, type FieldsProps } from '../components/fields.tsx';
 import { Failure } from '../components/states.tsx';
 import { Table } from '../components/table.tsx';
 import { type Field, pathTo, readFields, type Typed, typeValue } from '../field-values.ts';
@@ -67,7 +67,6 @@ export function RecordForm({ name, fields, record, etag, isNew = false, schema, 
   const [failure, setFailure] = useState<unknown>();
   const [conflict, setConflict] = useState<Base & { differences: Difference[] }>();
   const [isSaving, setSaving] = useState(false);
-  const rare = fields.filter(({ isRare }) => isRare);
   const given = { typed, issues, onTyped: (next: Typed) => setDraft({ base, typed: next }) };
   const { body: shown } = readRecord(fields, typed, base.record);
 
@@ -119,18 +118,7 @@ export function RecordForm({ name, fields, record, etag, isNew = false, schema, 
         onSubmit={() => void save()}
         note={!isSame(typed, typeRecord(fields, base.record)) && <Button title="Discard changes" onClick={() => setDraft(undefined)} />}
       >
-        <div class="fields">
-          <Fields {...given} fields={fields.filter(({ isRare }) => !isRare)} />
-        </div>
-        {rare.length > 0 && (
-          <details open={rare.some(({ name }) => fresh[name]) || otherProblems(rare, issues).length < issues.length}>
-            <summary>More settings</summary>
-            <div class="fields">
-              <Fields {...given} fields={rare} />
-            </div>
-          </details>
-        )}
-        <Problems problems={otherProblems(fields, issues)} />
+        <FieldGroups {...given} fields={fields} shown={fresh} />
         <Failure error={failure} />
         {conflict && (
           <Conflict
@@ -145,6 +133,35 @@ export function RecordForm({ name, fields, record, etag, isNew = false, schema, 
         )}
       </SubmitForm>
       <Command text={`${command} <<'END'\n${JSON.stringify(shown, null, 2)}\nEND`} />
+    </>
+  );
+}
+
+interface FieldGroupsProps extends FieldsProps {
+  /** values at first */
+  shown: Typed;
+  /** title of the rare fields */
+  title?: string;
+}
+
+/** Fields, of which the rare ones are folded unless one has a value at first or a problem, and the problems of none of them. */
+export function FieldGroups({ fields, shown, title = 'More settings', ...given }: FieldGroupsProps) {
+  const [rare = [], usual = []] = [true, false].map((isRare) => fields.filter((field) => (field.isRare ?? false) === isRare));
+  const { issues } = given;
+  return (
+    <>
+      <div class="fields">
+        <Fields {...given} fields={usual} />
+      </div>
+      {rare.length > 0 && (
+        <details open={rare.some(({ name }) => shown[name]) || otherProblems(rare, issues).length < issues.length}>
+          <summary>{title}</summary>
+          <div class="fields">
+            <Fields {...given} fields={rare} />
+          </div>
+        </details>
+      )}
+      <Problems problems={otherProblems(fields, issues)} />
     </>
   );
 }

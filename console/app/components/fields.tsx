@@ -9,7 +9,7 @@ import { Button, Fold } from './controls.tsx';
 import { FormField, isJson, Problems, problemsOf } from './field.tsx';
 import { Shown } from './text.tsx';
 
-interface FieldsProps {
+export interface FieldsProps {
   fields: readonly Field[];
   typed: Typed;
   issues: readonly Issue[];

@@ -1,14 +1,10 @@
 import { useState } from 'preact/hooks';
 import type * as z from 'zod';
-import { Refusal } from '../../../client/errors.ts';
-import { issuesOf } from '../../../functions/core/json/json.ts';
 import type { credentialTest, serviceConnections } from '../../../schemas/connections/connections.ts';
-import { credentialInput } from '../../../schemas/credential-input.ts';
 import type { Issue } from '../../../schemas/errors.ts';
 import { Act } from '../admin/act.tsx';
-import { readRecord } from '../admin/record-form.tsx';
-import { otherProblems, Problems } from '../components/field.tsx';
-import { Fields } from '../components/fields.tsx';
+import { putCredential } from '../admin/credential.tsx';
+import { FieldGroups } from '../admin/record-form.tsx';
 import { Items, Part, Shown, Time } from '../components/text.tsx';
 import { type Field, type Typed, typeValue } from '../field-values.ts';
 import { ask, useRead } from '../gate.ts';
@@ -27,9 +23,10 @@ const fields: readonly Field[] = [
     hint: 'With their own token, each person connects once, in the browser',
   },
   { ...text, name: 'issuer', label: 'Issuer', hint: 'The gate reads its metadata' },
-  { ...text, name: 'token_endpoint', label: 'Token endpoint', hint: 'Only if the issuer publishes no metadata' },
+  { ...text, isRare: true, name: 'token_endpoint', label: 'Token endpoint', hint: 'Only if the issuer publishes no metadata' },
   {
     ...text,
+    isRare: true,
     name: 'authorization_endpoint',
     label: 'Authorization endpoint',
     hint: 'Only if people connect and the issuer publishes no metadata',
@@ -37,42 +34,28 @@ const fields: readonly Field[] = [
   { ...text, name: 'client_id', label: 'Client id', hint: 'As registered at the issuer', required: true },
   { ...text, name: 'client_secret', label: 'Client secret', control: 'secret', hint: 'Empty for a public client' },
   { name: 'scopes', label: 'Scopes', type: 'array', control: 'list', hint: 'Separated by commas' },
-  { ...text, name: 'audience', label: 'Audience', hint: 'Only if the issuer requires it' },
-  { ...text, name: 'resource', label: 'Resource', hint: 'Only if the issuer requires it (RFC 8707)' },
+  { ...text, isRare: true, name: 'audience', label: 'Audience', hint: 'Only if the issuer requires it' },
+  { ...text, isRare: true, name: 'resource', label: 'Resource', hint: 'Only if the issuer requires it (RFC 8707)' },
 ].map((field): Field => ({ ...(field as Field), path: ['oauth', field.name] }));
 
 /** The client at an issuer as which the gate obtains tokens for a service: what is known of it, and a form to set it. */
 function OAuthClient({ id, facts, suggested, onChanged }: ShownCredential) {
   const known = facts?.oauth ?? JSON.parse(suggested.get('oauth') ?? '{}');
-  const [typed, setTyped] = useState<Typed>(() =>
-    Object.fromEntries(fields.map((field) => [field.name, typeValue(field, known[field.name])])),
-  );
+  const shown: Typed = Object.fromEntries(fields.map((field) => [field.name, typeValue(field, known[field.name])]));
+  const [typed, setTyped] = useState(shown);
   const [issues, setIssues] = useState<Issue[]>([]);
 
   async function set(): Promise<boolean> {
-    const { body, issues: unread } = readRecord(fields, typed, {});
-    const checked = credentialInput.safeParse(body, { reportInput: true });
-    const found = [...unread, ...(checked.success ? [] : issuesOf(checked.error))];
-    setIssues(found);
-    if (found.length > 0) return false;
-    try {
-      await ask('PUT', `/api/services/${id}/credential`, { body, isAdmin: true });
-      setTyped({ ...typed, client_secret: '' });
-      return true;
-    } catch (error) {
-      setIssues(error instanceof Refusal ? error.issues : []);
-      throw error;
-    }
+    if (!(await putCredential(id, fields, typed, setIssues))) return false;
+    setTyped({ ...typed, client_secret: '' });
+    return true;
   }
 
   return (
     <Part title="OAuth client">
       <p class="quiet">Instead of a fixed credential, the gate can get OAuth tokens: one for itself, or one for each person.</p>
       {facts?.oauth && <State key={facts.set_at} id={id} />}
-      <div class="fields">
-        <Fields fields={fields} typed={typed} issues={issues} onTyped={setTyped} />
-      </div>
-      <Problems problems={otherProblems(fields, issues)} />
+      <FieldGroups fields={fields} shown={shown} typed={typed} issues={issues} onTyped={setTyped} />
       <Act
         title="Set the OAuth client"
         command={`services credential oauth ${id} --grant ${typed.grant || 'client'} --issuer ${typed.issuer || 'https://issuer.example'} --client-id ${typed.client_id || 'ID'}`}
