@@ -196,9 +196,7 @@ function ServiceCards({ services, error }: { services: ServiceList['services']; 
             <p class="brief">
               <Shown text={description} />
             </p>
-            <p class="quiet">
-              {intents} {intents === 1 ? 'operation' : 'operations'}
-            </p>
+            <p class="quiet">{countOf(intents)}</p>
           </li>
         ))}
       </ul>

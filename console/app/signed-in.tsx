@@ -5,7 +5,7 @@ import { deployment } from './deployment.ts';
 import { useWork } from './gate.ts';
 import type { Route } from './route.ts';
 import { beginSignIn, blocked, endSession, session, signInFailure } from './session.ts';
-import { useStore } from './store.ts';
+import { keep, readKept, useStore } from './store.ts';
 
 /** Who is signed in, and a menu. */
 export function Account() {
@@ -35,21 +35,11 @@ const themes = [
   ['dark', 'Dark theme'],
 ] as const;
 
-function theme(): string {
-  try {
-    return localStorage.getItem('theme') ?? '';
-  } catch {
-    return '';
-  }
-}
+const theme = () => readKept('theme', '', 'localStorage');
 
 function setTheme(chosen: string): void {
   document.documentElement.style.colorScheme = chosen;
-  try {
-    localStorage.setItem('theme', chosen);
-  } catch {
-    // the page works without storage
-  }
+  keep('theme', chosen, 'localStorage');
 }
 
 setTheme(theme());

@@ -31,10 +31,13 @@ export function useStore<T>(store: Store<T>): T {
   return store.get();
 }
 
+/** `localStorage` outlives the tab. */
+type Place = 'sessionStorage' | 'localStorage';
+
 /** Reads a value kept until the tab is closed. Never keep secrets: other pages of this origin could read them. */
-export function readKept<T>(name: string, otherwise: T): T {
+export function readKept<T>(name: string, otherwise: T, place: Place = 'sessionStorage'): T {
   try {
-    const kept = sessionStorage.getItem(name);
+    const kept = window[place].getItem(name);
     return kept === null ? otherwise : (parseExact(kept) as T);
   } catch {
     return otherwise;
@@ -42,10 +45,10 @@ export function readKept<T>(name: string, otherwise: T): T {
 }
 
 /** Keeps a value until the tab is closed, unless storage is full or disabled. */
-export function keep(name: string, value: unknown): void {
+export function keep(name: string, value: unknown, place: Place = 'sessionStorage'): void {
   try {
-    if (value === undefined) sessionStorage.removeItem(name);
-    else sessionStorage.setItem(name, JSON.stringify(value));
+    if (value === undefined) window[place].removeItem(name);
+    else window[place].setItem(name, JSON.stringify(value));
   } catch {
     // the page works without storage
   }

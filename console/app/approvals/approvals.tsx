@@ -170,6 +170,8 @@ const Decisions = ({ approval, onChoose }: DecisionsProps) => (
   </p>
 );
 
+const reasonField = { name: 'reason', label: 'Reason', type: 'string', hint: 'Shown to the agent' } as const;
+
 const titles = { approve: 'Approve', deny: 'Deny' };
 
 /** The dialog that confirms a decision about a call, which it shows as it will be sent. */
@@ -197,11 +199,7 @@ function Decision({ approval, decision, onMade, onClose }: Asked & { onMade(made
           <Facts approval={approval} />
         </>
       ) : (
-        <FormField
-          field={{ name: 'reason', label: 'Reason', type: 'string', hint: 'Shown to the agent' }}
-          text={typed}
-          onText={setReason}
-        />
+        <FormField field={reasonField} text={typed} onText={setReason} />
       )}
     </Confirm>
   );
@@ -213,7 +211,7 @@ function DenyAll({ agentId, count, onDone }: { agentId: string; count: number; o
   const reason = typed.trim() || undefined;
   return (
     <Part title="Deny all calls of this agent">
-      <FormField field={{ name: 'reason', label: 'Reason', type: 'string', hint: 'Shown to the agent' }} text={typed} onText={setReason} />
+      <FormField field={reasonField} text={typed} onText={setReason} />
       <Act
         title={`Deny all ${count} calls of this agent`}
         isDangerous

@@ -7,6 +7,7 @@ import type { Rule } from '../../../functions/core/policy/reading.ts';
 import { parsePolicyTemplate } from '../../../functions/core/policy/template.ts';
 import { readTrial } from '../../../functions/trial/read-trial.ts';
 import { countUses, nameIntents, replay } from '../../../functions/trial/replay.ts';
+import type { Api } from '../../../registry/api.ts';
 import { listServices, readExecutions } from '../../../registry/read.ts';
 import { canonicalDigest } from '../../../schemas/canonical.ts';
 import { type NamedPolicyTrial, policyTrialQuery, type TrialRow } from '../../../schemas/executions.ts';
@@ -43,18 +44,23 @@ function useRuleColumns(policy: Policy): Column<Rule>[] {
 }
 
 async function countToday(policy: Policy) {
-  const trial = { digest: canonicalDigest(policy), rules: compilePolicy(policy, deployment.publicUrl).rules };
   const api = openAdminApi();
   const startMs = new Date().setUTCHours(0, 0, 0, 0);
-  const [executions, services] = await Promise.all([readExecutions(api, startMs, maxCounted), Array.fromAsync(listServices(api))]);
-  const names = new Map(services.map(({ service_id, service_name }) => [service_id, service_name]));
+  const [executions, serviceName] = await Promise.all([readExecutions(api, startMs, maxCounted), readServiceNames(api)]);
   const uses = new Map<string, { sure: number; possible: number }>();
   const add = (pointer: string, isSure: boolean) => {
     const { sure, possible } = uses.get(pointer) ?? { sure: 0, possible: 0 };
     uses.set(pointer, { sure: sure + Number(isSure), possible: possible + 1 });
   };
-  countUses(trial, executions, (id) => names.get(id), add);
+  countUses(compile(policy), executions, serviceName, add);
   return { uses, isWhole: executions.length < maxCounted };
+}
+
+const compile = (policy: Policy) => ({ digest: canonicalDigest(policy), rules: compilePolicy(policy, deployment.publicUrl).rules });
+
+async function readServiceNames(api: Api) {
+  const names = new Map(await Array.fromAsync(listServices(api), ({ service_id, service_name }) => [service_id, service_name] as const));
+  return (id: string) => names.get(id);
 }
 
 /** Compares a policy with the one in force, rule by rule: the policy on trial, or the edited one, which stays in the browser. */
@@ -121,18 +127,15 @@ function PolicyOnTrial({ inForce, draft, query }: EditedPolicy) {
 
 /** Replays the recorded calls with a policy, as the command `policy try` does. */
 async function tryText(text: string, ms: number): Promise<NamedPolicyTrial> {
-  const address = deployment.publicUrl;
   const api = openAdminApi();
-  const trial = readTrial(parsePolicyTemplate(text), address);
+  const trial = readTrial(parsePolicyTemplate(text), deployment.publicUrl);
   const untilMs = Date.now();
-  const [policy, executions, services] = await Promise.all([
+  const [policy, executions, serviceName] = await Promise.all([
     api.call('GET', '/api/policy').then(({ body }) => body as Policy),
     readExecutions(api, untilMs - ms),
-    Array.fromAsync(listServices(api)),
+    readServiceNames(api),
   ]);
-  const names = new Map(services.map(({ service_id, service_name }) => [service_id, service_name]));
-  const inForce = { digest: canonicalDigest(policy), rules: compilePolicy(policy, address).rules };
-  const report = replay(executions, { trial, inForce, serviceName: (id) => names.get(id) }, untilMs - ms, untilMs);
+  const report = replay(executions, { trial, inForce: compile(policy), serviceName }, untilMs - ms, untilMs);
   return { ...report, rules: listRules(trial.rules) };
 }
 
