@@ -31,11 +31,8 @@ export function useStore<T>(store: Store<T>): T {
   return store.get();
 }
 
-/** `localStorage` outlives the tab. */
-type Place = 'sessionStorage' | 'localStorage';
-
-/** Reads a value kept until the tab is closed. Never keep secrets: other pages of this origin could read them. */
-export function readKept<T>(name: string, otherwise: T, place: Place = 'sessionStorage'): T {
+/** Reads a value kept until the tab is closed, or in `localStorage` for longer. Never keep secrets: other pages of this origin could read them. */
+export function readKept<T>(name: string, otherwise: T, place: 'sessionStorage' | 'localStorage' = 'sessionStorage'): T {
   try {
     const kept = window[place].getItem(name);
     return kept === null ? otherwise : (parseExact(kept) as T);
@@ -44,8 +41,8 @@ export function readKept<T>(name: string, otherwise: T, place: Place = 'sessionS
   }
 }
 
-/** Keeps a value until the tab is closed, unless storage is full or disabled. */
-export function keep(name: string, value: unknown, place: Place = 'sessionStorage'): void {
+/** Keeps a value for `readKept`, unless storage is full or disabled. */
+export function keep(name: string, value: unknown, place: 'sessionStorage' | 'localStorage' = 'sessionStorage'): void {
   try {
     if (value === undefined) window[place].removeItem(name);
     else window[place].setItem(name, JSON.stringify(value));

@@ -411,6 +411,7 @@ given('tasks in the console', () => {
         'executions/01J00000000000000000000000',
         'usage',
         'usage?by=agent&period=month',
+        'usage?period=month&from=2026-01-01&to=2026-01-02',
         'history',
         'history/1',
         'nowhere',

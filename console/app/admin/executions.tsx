@@ -86,12 +86,14 @@ export function Executions({ path: [, id], query }: Route) {
     />
   );
   const day = (name: 'from' | 'to', label: string) => (
-    <input
-      type="datetime-local"
-      aria-label={label}
-      value={asked[name] && toLocal(Date.parse(asked[name]) || 0)}
-      onChange={({ currentTarget: { value } }) => value !== '' && show({ [name]: new Date(value).toISOString() })}
-    />
+    <label class="check">
+      {label}
+      <input
+        type="datetime-local"
+        value={asked[name] && toLocal(Date.parse(asked[name]) || 0)}
+        onChange={({ currentTarget: { value } }) => value !== '' && show({ [name]: new Date(value).toISOString() })}
+      />
+    </label>
   );
   const has = (text: string | undefined, part: string) => (text ?? '').toLowerCase().includes(part.trim().toLowerCase());
   const rows = executions
@@ -127,11 +129,8 @@ export function Executions({ path: [, id], query }: Route) {
             )
           }
         />
-        {last === '' && (
-          <>
-            {day('from', 'From')} {day('to', 'To')}
-          </>
-        )}
+        {last === '' && day('from', 'From')}
+        {last === '' && day('to', 'To')}
       </div>
       <Awaited reading={reading} />
       {!isAll && <p class="notice">There are more than these. Choose a shorter period.</p>}

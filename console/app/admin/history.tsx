@@ -14,7 +14,6 @@ import { Act } from './act.tsx';
 import { Downloads } from './downloads.tsx';
 
 const entriesOf = (page: ChangePage) => page.entries;
-
 const filters = { actor: 'Who', id: 'Record' };
 
 export function History({ query }: { query: URLSearchParams }) {
@@ -36,13 +35,14 @@ export function History({ query }: { query: URLSearchParams }) {
             onChange={({ currentTarget }) => show(name, currentTarget.value)}
           />
         ))}
-        <input
-          type="date"
-          aria-label="Since"
-          title="Since the beginning of this day, in UTC"
-          value={asked.since?.slice(0, 10) ?? ''}
-          onChange={({ currentTarget: { value } }) => show('since', value && `${value}T00:00:00Z`)}
-        />
+        <label class="check" title="Since the beginning of this day, in UTC">
+          Since
+          <input
+            type="date"
+            value={asked.since?.slice(0, 10) ?? ''}
+            onChange={({ currentTarget: { value } }) => show('since', value && `${value}T00:00:00Z`)}
+          />
+        </label>
       </div>
       <Changes asked={asked}>
         <Downloads name="history" records={() => readAll('/api/changes', entriesOf, { query: others, isAdmin: true })} />

@@ -42,13 +42,14 @@ function Usage({ query }: Route) {
   const named = all.filter((service) => service.service_name !== undefined);
   const linkWith = (changed: Partial<Asked>) => linkTo(['usage'], { ...asked, ...changed });
   const day = (name: 'from' | 'to', label: string) => (
-    <input
-      type="date"
-      aria-label={label}
-      title="A day of the last 30, in UTC"
-      value={asked[name]}
-      onChange={({ currentTarget: { value } }) => go(linkWith({ period: 'month', [name]: value }))}
-    />
+    <label class="check" title="A day of the last 30, in UTC">
+      {label}
+      <input
+        type="date"
+        value={asked[name]}
+        onChange={({ currentTarget: { value } }) => go(linkWith({ period: 'month', [name]: value }))}
+      />
+    </label>
   );
   return (
     <>
@@ -60,9 +61,8 @@ function Usage({ query }: Route) {
           current={from + to === '' ? period : ''}
           linkOf={(name) => linkWith({ period: name, from: '', to: '' })}
         />
-        <span>
-          {day('from', 'From')} {day('to', 'To')}
-        </span>
+        {day('from', 'From')}
+        {day('to', 'To')}
         <Tabs label="Grouping" tabs={groups} current={by} linkOf={(name) => linkWith({ by: name })} />
         <Choice
           label="Service"
