@@ -58,7 +58,14 @@ function Loaded({ intent, terms, given, isAdmin }: LoadedProps) {
       <nav class="quiet" aria-label="Breadcrumb">
         <a href={linkTo([])}>Catalogue</a> / <Link to={linkTo([], { service: intent.service_name })} text={intent.service_name} />
       </nav>
-      <Heading title={intent.intent_name} />
+      <div class="toolbar title">
+        <Heading title={intent.intent_name} />
+        {isAdmin && (
+          <a class="button" href={linkTo(['intents', intent.intent_uid, 'edit'])}>
+            Edit
+          </a>
+        )}
+      </div>
       <p class="badges">
         <MethodBadge method={intent.endpoint.method} />
         <Allowance terms={terms} />
@@ -72,7 +79,6 @@ function Loaded({ intent, terms, given, isAdmin }: LoadedProps) {
             <Shown text={tag} />
           </a>
         ))}
-        {isAdmin && <a href={linkTo(['intents', intent.intent_uid, 'edit'])}>Edit</a>}
       </p>
       <p class="prose">
         <LongText text={intent.description} maxLength={300} />

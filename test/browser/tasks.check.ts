@@ -176,6 +176,10 @@ given('tasks in the console', () => {
         await click(link('busy-agent'));
         await page.getByRole('heading', { name: 'Usage in the last 24 hours' }).waitFor();
         await button('Block the agent').waitFor();
+        // a bar leads to the executions of its hour, and the first bar is not empty
+        const bars = page.locator('.chart .slot');
+        expect(await bars.last().getAttribute('href')).toMatch(/^#\/executions\?from=.*&to=.*&agent=busy-agent$/);
+        expect(await bars.count()).toBeLessThan(24 * 2);
       },
     ],
     [

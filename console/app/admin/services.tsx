@@ -144,7 +144,12 @@ export function ServiceView({ id, query }: { id: string; query: URLSearchParams 
   return (
     <article>
       <Way to={linkTo(['services'])} title="Services" />
-      <Heading title={record.service_name} />
+      <div class="toolbar title">
+        <Heading title={record.service_name} />
+        <a class="button" href={linkTo(['services', id, 'new'])}>
+          New intent
+        </a>
+      </div>
       <p>
         <LongText text={record.description} maxLength={200} /> {record.paused && <Badge tone="bad">paused</Badge>}{' '}
         {isCredentialMissing(id, credential) && (
@@ -246,11 +251,6 @@ function Operations({ id }: { id: string }) {
           rows={intents}
           keyOf={({ intent_uid }) => intent_uid}
           textOf={({ intent_uid, intent_name, method, url }) => `${intent_name} ${intent_uid} ${method} ${url}`}
-          tools={
-            <a class="button" href={linkTo(['services', id, 'new'])}>
-              New intent
-            </a>
-          }
           empty={
             <EmptyState title="This service has no operations yet">
               <p>

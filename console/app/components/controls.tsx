@@ -1,5 +1,5 @@
 import type { ComponentChildren, InputHTMLAttributes } from 'preact';
-import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Issue } from '../../../schemas/errors.ts';
 import { deployment } from '../deployment.ts';
 import { beginSignIn } from '../session.ts';
@@ -122,17 +122,16 @@ interface DropFieldProps extends Pick<InputHTMLAttributes, 'accept' | 'disabled'
   onFiles(files: FileList | null): void;
 }
 
-/** A field for files, which can be dropped or chosen. */
-export function DropField({ label, hint, onFiles, ...rest }: DropFieldProps) {
-  const id = useId();
-  return (
-    <div class="field">
-      <label for={id}>{label}</label>
-      <input {...rest} id={id} class="drop" type="file" onChange={({ currentTarget }) => onFiles(currentTarget.files)} />
-      {hint && <p class="hint">{hint}</p>}
-    </div>
-  );
-}
+/** A zone for files, which can be dropped or chosen. */
+export const DropField = ({ label, hint, onFiles, ...rest }: DropFieldProps) => (
+  <div class="field">
+    <label class="drop">
+      {label}
+      <input {...rest} type="file" onChange={({ currentTarget }) => onFiles(currentTarget.files)} />
+    </label>
+    {hint && <p class="hint">{hint}</p>}
+  </div>
+);
 
 /** Pagination, if a list has several pages. */
 export const Pages = ({ page, of, onPage }: { page: number; of: number; onPage(page: number): void }) =>

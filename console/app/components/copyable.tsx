@@ -24,6 +24,36 @@ export const Short = ({ text, label }: CopyableProps) => (
   </span>
 );
 
+/** Longer text is not coloured, in characters. */
+const maxColoured = 20_000;
+
+/** Comments, names of members, strings, numbers and keywords of JSON, shell, TypeScript and Python. */
+const tokens = new RegExp(
+  [
+    /(?<comment>(?<=^|\s)(?:#|\/\/).*$)/,
+    /(?<name>"(?:\\.|[^"\\\n])*"(?=:))/,
+    /(?<string>"(?:\\.|[^"\\\n])*"|'[^'\n]*'|`[^`\n]*`)/,
+    /(?<number>-?\b\d[\d.]*(?:[eE][+-]?\d+)?\b)/,
+    /(?<keyword>\b(?:async|await|const|def|export|false|for|from|if|import|let|null|print|return|true|with)\b)/,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+  'gm',
+);
+
+/** Code with its tokens in elements of their own. */
+function highlight(code: string) {
+  if (code.length > maxColoured) return code;
+  let end = 0;
+  const parts = [...code.matchAll(tokens)].flatMap((match) => {
+    const [kind] = Object.entries(match.groups ?? {}).find(([, text]) => text !== undefined) ?? [];
+    const before = code.slice(end, match.index);
+    end = match.index + match[0].length;
+    return [before, <span class={`code-${kind}`}>{match[0]}</span>];
+  });
+  return [...parts, code.slice(end)];
+}
+
 /** Code with a button to copy all of it. */
 export function Copyable({ text, label }: CopyableProps) {
   return (
@@ -36,7 +66,7 @@ export function Copyable({ text, label }: CopyableProps) {
       <div class="copyable">
         <Scrolled label={label}>
           <pre>
-            <code>{escapeHiddenInJson(text.slice(0, maxShown))}</code>
+            <code>{highlight(escapeHiddenInJson(text.slice(0, maxShown)))}</code>
           </pre>
         </Scrolled>
         <Copy text={text} label={label} />

@@ -49,8 +49,6 @@ interface DataTableProps<Row> {
   /** text that the filter searches; without it, there is no filter */
   textOf?(row: Row): string;
   pageLength?: number;
-  /** beside the filter */
-  tools?: ComponentChildren;
   /** shown if there are no rows */
   empty?: ComponentChildren;
   /** unless the table is plain, the first column contains row heads */
@@ -67,7 +65,6 @@ export function DataTable<Row>({
   keyOf,
   textOf,
   pageLength = 50,
-  tools,
   empty = null,
   isPlain,
   choice,
@@ -86,21 +83,18 @@ export function DataTable<Row>({
     setSorting(head === sorting?.head ? { head, isDescending: !sorting.isDescending } : { head, isDescending: isNumber });
   return (
     <>
-      {(textOf || tools) && (
+      {textOf && (
         <div class="toolbar">
-          {textOf && (
-            <input
-              type="search"
-              aria-label={`Filter: ${label}`}
-              placeholder="Filter"
-              value={filter}
-              onInput={({ currentTarget }) => {
-                setFilter(currentTarget.value);
-                setPage(1);
-              }}
-            />
-          )}
-          {tools}
+          <input
+            type="search"
+            aria-label={`Filter: ${label}`}
+            placeholder="Filter"
+            value={filter}
+            onInput={({ currentTarget }) => {
+              setFilter(currentTarget.value);
+              setPage(1);
+            }}
+          />
           {words.length > 0 && (
             <span class="quiet" role="status">
               {matching.length} of {rows.length}

@@ -16,14 +16,23 @@ interface ChartProps {
   series: readonly Series[];
   nameValue?(value: number): string;
   nameTime?(timeMs: number): string;
+  /** what the bar of a slot links to */
+  linkOf(timeMs: number): string;
 }
+
+/** Fewest slots, so that one bar does not fill the chart. */
+const fewest = 6;
 
 const height = 176;
 const margin = { left: 44, right: 8, top: 10, bottom: 22 };
 const plotHeight = height - margin.top - margin.bottom;
 
-/** A stacked bar chart over time, with a table of the same data. */
-export function Chart({ title, times, series, nameValue = String, nameTime = nameHour }: ChartProps) {
+/** A stacked bar chart over time, from the first slot with a value, with a table of the same data. */
+export function Chart({ title, nameValue = String, nameTime = nameHour, linkOf, ...all }: ChartProps) {
+  const used = all.times.findIndex((_, at) => all.series.some(({ values }) => (values[at] ?? 0) > 0));
+  const first = Math.max(0, Math.min(used, all.times.length - fewest));
+  const times = all.times.slice(first);
+  const series = all.series.map((one) => ({ ...one, values: one.values.slice(first) }));
   const box = useRef<HTMLElement>(null);
   const [width, setWidth] = useState(600);
   useLayoutEffect(() => {
@@ -64,7 +73,8 @@ export function Chart({ title, times, series, nameValue = String, nameTime = nam
           let below = 0;
           const x = margin.left + at * step;
           return (
-            <g key={time} class="slot">
+            // the table has the same links for the keyboard
+            <a key={time} class="slot" href={linkOf(time)} tabindex={-1}>
               <title>{[nameTime(time), ...series.map(({ name, values }) => `${name}: ${nameValue(values[at] ?? 0)}`)].join('\n')}</title>
               <rect x={x} y={margin.top} width={step} height={plotHeight} fill="transparent" />
               {series.map(({ name, tone, values }) => {
@@ -78,7 +88,7 @@ export function Chart({ title, times, series, nameValue = String, nameTime = nam
                   {nameTime(time)}
                 </text>
               )}
-            </g>
+            </a>
           );
         })}
       </svg>
@@ -88,7 +98,9 @@ export function Chart({ title, times, series, nameValue = String, nameTime = nam
         heads={['From', ...series.map(({ name }) => name)]}
         numbers={series.map(({ name }) => name)}
         rows={times.flatMap((time, at) =>
-          totals[at] === 0 ? [] : [[nameTime(time), ...series.map(({ values }) => nameValue(values[at] ?? 0))]],
+          totals[at] === 0
+            ? []
+            : [[<a href={linkOf(time)}>{nameTime(time)}</a>, ...series.map(({ values }) => nameValue(values[at] ?? 0))]],
         )}
       />
     </figure>

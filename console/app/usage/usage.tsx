@@ -94,7 +94,7 @@ function UsageOfAgent({ id }: Pick<Subject, 'id'>) {
   if (!own) return <p class="quiet">No calls in the last 24 hours, or not among the 200 busiest agents.</p>;
   return (
     <Part title="Usage in the last 24 hours">
-      <UsageCharts rows={[own]} slots={answer.value} />
+      <UsageCharts rows={[own]} slots={answer.value} agent={id} />
       <Reasons rows={[own]} />
     </Part>
   );
@@ -244,10 +244,12 @@ interface ChartsProps {
   slots: Slots;
   /** whether a slot is shown, by its start */
   isAsked?(at: string): boolean;
+  /** whose executions a click on a slot shows; default: everybody's */
+  agent?: string;
 }
 
 /** Calls by outcome and upstream latency, in each slot of the period. */
-function UsageCharts({ rows, slots: { period, from }, isAsked = () => true }: ChartsProps) {
+function UsageCharts({ rows, slots: { period, from }, isAsked = () => true, agent = '' }: ChartsProps) {
   const { ms: slotMs, name: slotName, count } = slotsOf[period];
   const times = Array.from({ length: count }, (_, at) => Date.parse(from) + at * slotMs).filter((time) =>
     isAsked(new Date(time).toISOString()),
@@ -257,6 +259,10 @@ function UsageCharts({ rows, slots: { period, from }, isAsked = () => true }: Ch
     (slot) => Date.parse(slot.from),
   );
   const sums = times.map((time) => addUp(groups.get(time) ?? []));
+  const linkOf = (timeMs: number) => {
+    const [start = '', end = ''] = [timeMs, timeMs + slotMs].map((ms) => new Date(ms).toISOString());
+    return linkTo(['executions'], { last: '', from: start, to: end, agent });
+  };
   const named =
     period === 'month'
       ? { nameTime: (timeMs: number) => new Date(timeMs).toLocaleDateString([], { day: 'numeric', month: 'short', timeZone: 'UTC' }) }
@@ -266,6 +272,7 @@ function UsageCharts({ rows, slots: { period, from }, isAsked = () => true }: Ch
       <Chart
         title={`Calls per ${slotName}`}
         times={times}
+        linkOf={linkOf}
         {...named}
         series={[
           { name: 'Served', tone: 'accent', values: sums.map(servedOf) },
@@ -276,6 +283,7 @@ function UsageCharts({ rows, slots: { period, from }, isAsked = () => true }: Ch
       <Chart
         title="Mean latency of services"
         times={times}
+        linkOf={linkOf}
         {...named}
         nameValue={(value) => `${value} ms`}
         series={[{ name: 'Mean latency', tone: 'accent', values: sums.map((one) => meanOf(one) ?? 0) }]}
