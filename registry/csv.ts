@@ -11,7 +11,7 @@ const flatten = (record: object, prefix = ''): [string, unknown][] =>
 /** A cell (RFC 4180). A text that a spreadsheet would take for a formula begins with an apostrophe, because agents choose some of them. */
 function cell(value: unknown): string {
   if (value === undefined || value === null) return '';
-  const text = typeof value === 'string' ? value.replace(/^[=+\-@\t\r]/, "'$&") : stringifyJson(value);
+  const text = typeof value === 'string' ? value.replace(/^[=+\-@\t\r\n＝＋－＠]/, "'$&") : stringifyJson(value);
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 

@@ -76,3 +76,10 @@ export function quoteValue(value: unknown): string {
 /** A line for each removed default, for the command line and the console. */
 export const describeDefaults = (changes: Pick<ServiceChanges, 'intents'>): string[] =>
   removedDefaults(changes).map(({ intent_uid, parameter, value }) => `${parameter} of ${intent_uid}: ${quoteValue(value)}`);
+
+/** What an admin should know of intents that call other origins than that of their service. */
+export const describeOtherOrigins = ({ name, otherOrigins }: Pick<ServiceChanges, 'name' | 'otherOrigins'>): string[] =>
+  otherOrigins.map(
+    (origin) =>
+      `Some intents of ${name} call ${origin}, which is not the origin of its service_url. The credential is sent there only if its origins include it.`,
+  );

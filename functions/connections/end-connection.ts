@@ -30,11 +30,12 @@ const notConnected = () => new ApiError('NOT_FOUND', 'You are not connected to t
 /** `DELETE /api/connections/{service_id}`: once this is answered, no call is made with the person's token; it is revoked at the issuer if that is offered. */
 export const createAction = ({ verifyPerson, services, credentials, connections, grants, issuers }: Deps): Action => {
   /** A failure is harmless: the gate has forgotten the tokens. */
-  async function revoke(person: string, serviceId: string, item: GrantItem, baseUrl: string): Promise<void> {
-    const tokens = await grants.open(connectionKeys.ofPerson(person, serviceId), item);
+  async function revoke(subject: string, serviceId: string, item: GrantItem, baseUrl: string): Promise<void> {
+    const tokens = await grants.open(connectionKeys.ofPerson(personOf(subject), serviceId), item);
     if (!tokens) return;
     const { client } = await requireClient({ services, credentials }, serviceId);
-    await issuers.revoke(client, tokens, baseUrl);
+    // whoever has connected again meanwhile would lose that consent at issuers that end them all (RFC 7009 section 2.1)
+    if (!(await connections.find(subject, serviceId))) await issuers.revoke(client, tokens, baseUrl);
   }
 
   return async (request) => {
@@ -43,7 +44,7 @@ export const createAction = ({ verifyPerson, services, credentials, connections,
     const item = isUlid(serviceId) ? await connections.find(subject, serviceId) : undefined;
     if (!item) throw notConnected();
     await connections.end(subject, serviceId);
-    const revoked = revoke(personOf(subject), serviceId, item, request.baseUrl).catch((error: unknown) =>
+    const revoked = revoke(subject, serviceId, item, request.baseUrl).catch((error: unknown) =>
       log.warn('tokens not revoked', { cause: describeCause(error) }),
     );
     await Promise.all([revoked, outwaitEarlierReads()]);

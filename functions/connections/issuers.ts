@@ -45,6 +45,8 @@ export interface Attempt {
 export function openIssuers(options: TransportOptions) {
   const transport = openTransport(options);
   const known = new QuickLRU<string, Promise<AuthorizationServer>>({ maxSize: 200, maxAge: metadataMs });
+  /** used as long as it cannot be read again */
+  const lastRead = new QuickLRU<string, AuthorizationServer>({ maxSize: 200 });
   /** clients that have to send their secret in the body, although the issuer did not say so */
   const posting = new Set<string>();
 
@@ -77,9 +79,19 @@ export function openIssuers(options: TransportOptions) {
     const id = String(issuer);
     const found = known.get(id);
     if (found !== undefined) return found;
-    const reading = beyondInvocation(() => discover(id, baseUrl));
+    const reading: Promise<AuthorizationServer> = beyondInvocation(() => discover(id, baseUrl)).then(
+      (read) => {
+        lastRead.set(id, read);
+        return read;
+      },
+      (error) => {
+        known.set(id, reading, { maxAge: noMetadataMs });
+        const last = lastRead.get(id);
+        if (last === undefined) throw error;
+        return last;
+      },
+    );
     known.set(id, reading);
-    reading.catch(() => known.set(id, reading, { maxAge: noMetadataMs }));
     return reading;
   }
 

@@ -161,7 +161,12 @@ export function openTokens({ table, credentials, grants, issuers, now = Date.now
       return {
         consent: item.consent,
         values,
-        renew: async () => (now() - (item.issued ?? 0) < youngMs ? undefined : (await renew()).values),
+        renew: async () => {
+          if (now() - (item.issued ?? 0) < youngMs) return undefined;
+          const renewed = await renew();
+          // with another consent the person may be somebody else to the service
+          return renewed.item.consent === item.consent ? renewed.values : undefined;
+        },
         recheck(current, grant) {
           if (current.credential?.version !== stored.version) throw credentialChanged();
           if (stored.oauth?.grant !== 'person') return;

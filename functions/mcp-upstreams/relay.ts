@@ -3,6 +3,7 @@ import type { UpstreamCall } from '../core/relay/build-request.ts';
 import type { ConnectedCall, Protocol, Relay, Resend, UpstreamAnswer } from '../core/relay/call.ts';
 import { CallFailed } from '../core/relay/call-failure.ts';
 import { ApiError } from '../core/runtime/api-error.ts';
+import { bounded, whenAborted } from '../core/runtime/invocation.ts';
 import {
   findResponse,
   headerText,
@@ -151,7 +152,8 @@ class ToolCall {
   /** Tells the server something. The outcome of the call does not depend on it. */
   async #tell(message: Outgoing): Promise<void> {
     const { idempotencyKey: _, ...call } = this.#call;
-    await send(this.#relay, toCall({ ...call, deadlineMs: afterwardsMs }, this.#session, message)).catch(() => {});
+    const told = () => send(this.#relay, toCall({ ...call, deadlineMs: afterwardsMs }, this.#session, message));
+    await bounded(afterwardsMs, (signal) => Promise.race([told(), whenAborted(signal)])).catch(() => {});
   }
 }
 

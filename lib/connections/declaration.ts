@@ -93,6 +93,7 @@ export const ownConnections = {
           egress: 'documents',
           grantKey: true,
         },
+        timeoutSeconds: 29,
         example: { path: { service_id: serviceId } },
       },
     },

@@ -162,6 +162,17 @@ describe('Prefer: respond-async', () => {
     expect(upstream.seen).toHaveLength(1);
   });
 
+  test('a call that was not sent leaves its key free, whatever the reason', async () => {
+    const id = idOf(await ask('DE', { Prefer: 'respond-async' }));
+    await parts.openWorker({ relay: { connect: () => Promise.reject(new CallFailed('refused_address')) } })(id);
+    expect((await read(id)).body).toMatchObject({
+      status: 'done',
+      outcome: { status: 502, body: { error: { details: { reason: 'refused_address', outcome: 'not_sent' } } } },
+    });
+    expect(await ask('DE')).toMatchObject({ status: 200 });
+    expect(upstream.seen).toHaveLength(1);
+  });
+
   test('a run that cannot read the policy leaves the call to the next one', async () => {
     const id = idOf(await ask('DE', { Prefer: 'respond-async' }));
     const failing = parts.openWorker({ findPolicy: () => Promise.reject(unavailable('no table')) });

@@ -5,6 +5,7 @@ import {
   defaultsTitle,
   describeDefaults,
   describeKept,
+  describeOtherOrigins,
   describeUnwanted,
   keptTitle,
   quoteValue,
@@ -84,11 +85,8 @@ export const changesAsJson = ({ name, serviceId, service, intents, unchanged, un
   other_origins: otherOrigins,
 });
 
-export function noteOtherOrigins(terminal: Terminal, { name, otherOrigins }: ServiceChanges): void {
-  for (const origin of otherOrigins)
-    terminal.remark(
-      `Some intents of ${name} call ${origin}, which is not the origin of its service_url. The credential is sent there only if its origins include it.`,
-    );
+export function noteOtherOrigins(terminal: Terminal, changes: ServiceChanges): void {
+  for (const sentence of describeOtherOrigins(changes)) terminal.remark(sentence);
 }
 
 export function showApplied(terminal: Terminal, name: string, { created, updated, removed, failed, service_changed }: Applied): void {

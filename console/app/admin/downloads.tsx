@@ -1,3 +1,4 @@
+import { useState } from 'preact/hooks';
 import { toCsv } from '../../../registry/csv.ts';
 import { Button } from '../components/controls.tsx';
 import { showToast } from '../components/toast.tsx';
@@ -9,8 +10,10 @@ const tell = (error: unknown) => showToast(describeFailure(error));
 
 /** Buttons that save records as a file. */
 export function Downloads({ name, records }: { name: string; records(): readonly object[] | Promise<readonly object[]> }) {
+  const [isBusy, setBusy] = useState(false);
   const save = async (ending: string, type: string, toText: (all: readonly object[]) => string) => {
-    const text = toText(await records());
+    setBusy(true);
+    const text = toText(await Promise.resolve(records()).finally(() => setBusy(false)));
     const link = document.createElement('a');
     link.href = URL.createObjectURL(new Blob([text], { type }));
     link.download = `${name}.${ending}`;
@@ -19,8 +22,8 @@ export function Downloads({ name, records }: { name: string; records(): readonly
   };
   return (
     <p class="buttons">
-      <Button title="Download as CSV" onClick={() => save('csv', 'text/csv', toCsv).catch(tell)} />
-      <Button title="Download as JSON" onClick={() => save('json', 'application/json', toJson).catch(tell)} />
+      <Button title="Download as CSV" isDisabled={isBusy} onClick={() => save('csv', 'text/csv', toCsv).catch(tell)} />
+      <Button title="Download as JSON" isDisabled={isBusy} onClick={() => save('json', 'application/json', toJson).catch(tell)} />
     </p>
   );
 }

@@ -1,6 +1,14 @@
 import { useState } from 'preact/hooks';
 import type { ServiceChanges } from '../../../registry/compare.ts';
-import { changedMembers, defaultsTitle, describeDefaults, describeKept, describeUnwanted, keptTitle } from '../../../registry/describe.ts';
+import {
+  changedMembers,
+  defaultsTitle,
+  describeDefaults,
+  describeKept,
+  describeOtherOrigins,
+  describeUnwanted,
+  keptTitle,
+} from '../../../registry/describe.ts';
 import { Button } from '../components/controls.tsx';
 import { FormField } from '../components/field.tsx';
 import { type Column, DataTable, FoldedTable } from '../components/table.tsx';
@@ -83,6 +91,7 @@ export function ImportPlan({ dry, onApply, onMain }: ImportPlanProps) {
       <Items title={describeUnwanted(unwanted.length, 'kept')} texts={unwanted} />
       <Items title={keptTitle} texts={describeKept(changes.kept)} />
       <Items title={defaultsTitle} texts={describeDefaults(changes)} />
+      <Items texts={describeOtherOrigins(changes)} />
       {plan.credentials.length > 0 && (
         <div class="notice">
           <Items title="The API requires a credential:" texts={plan.credentials} />

@@ -179,7 +179,10 @@ function UsageOf({ asked }: { asked: Asked }) {
       />
       <Reasons rows={rows} />
       {rows.length > 0 && <Downloads name="usage" records={() => rows.flatMap(recordsOf)} />}
-      <p class="quiet">Calls are counted within two minutes.</p>
+      <p class="quiet">
+        Calls are counted within two minutes.{' '}
+        {asked.by !== 'service' && `Listed are the 200 busiest ${asked.by === 'agent' ? 'agents' : 'operations'} of the whole period.`}
+      </p>
     </>
   );
 }

@@ -57,9 +57,8 @@ export function openDeferredRun({ deferred, resolve, findPolicy, limits, relay, 
       logAnswer('answered', { request_id: requestId, endpoint: 'run-deferred-call' }, outcome instanceof Error ? outcome : undefined);
       if (!isOutcome(outcome)) throw outcome;
       const { mayHaveActed, isRefused, added } = attempted;
-      // only a call that may have been sent, or is void, uses up its approval
-      const isKept = !isRefused && call.content.shown !== undefined && outcome instanceof ApiError;
-      const mayRepeat = !mayHaveActed && (isKept || isTemporary(outcome));
+      // only a call that may have been sent, or is void, uses up its key and its approval
+      const mayRepeat = !mayHaveActed && outcome instanceof ApiError && (!isRefused || isTemporary(outcome));
       const stored = mayRepeat ? asNotSent(outcome) : outcome;
       await deferred.finish(call, { run, outcome: stored, mayRepeat, writes: added?.writes }, remainingMs);
     }).finally(() => (call.content.shown ? undefined : deferred.leave(call)));
@@ -83,7 +82,7 @@ export function openDeferredRun({ deferred, resolve, findPolicy, limits, relay, 
 type Made = Attempted & { isRefused?: true };
 
 /** Whether a refusal is temporary. */
-const isTemporary = (outcome: Outcome): boolean => outcome instanceof ApiError && [429, 503].includes(outcome.status);
+const isTemporary = ({ status }: ApiError): boolean => [429, 503].includes(status);
 
 const asNotSent = (outcome: Outcome): Outcome =>
   outcome instanceof ApiError && outcome.details.upstream_status === undefined ? outcome.withDetails({ outcome: 'not_sent' }) : outcome;

@@ -17,9 +17,19 @@ const segmentsOf = (pointer: string): string[] =>
 export const selectFields = (value: JsonValue, pointers: readonly string[] | undefined, keepsIndexes = false): JsonValue =>
   pointers === undefined ? value : (select(value, [treeOf(pointers)], keepsIndexes) ?? (Array.isArray(value) ? [] : {}));
 
-/** Those of the JSON pointers that select nothing. */
-export const findMissing = (value: JsonValue, pointers: readonly string[] = []): string[] =>
-  pointers.filter((pointer) => select(value, [treeOf([pointer])], false) === undefined);
+/** Those of the JSON pointers that select nothing, found in one walk: a caller may give 50 of them, and an answer have 200,000 elements. */
+export function findMissing(value: JsonValue, pointers: readonly string[] = []): string[] {
+  const missing = new Set(pointers);
+  const visit = (at: JsonValue, trees: readonly Tree[]): void => {
+    for (const { ends } of trees) for (const pointer of ends) missing.delete(pointer);
+    const inner = trees.filter(({ members }) => members.size > 0);
+    if (missing.size === 0 || inner.length === 0 || !(Array.isArray(at) || isObject(at))) return;
+    const named = Array.isArray(at) ? inner.map(namedOf).filter(({ members }) => members.size > 0) : [];
+    for (const [name, member] of Object.entries(at)) visit(member, [...named, ...inner.flatMap(({ members }) => members.get(name) ?? [])]);
+  };
+  visit(value, [treeOf(pointers)]);
+  return pointers.filter((pointer) => missing.has(pointer));
+}
 
 /** Selects the parts that the intent allows to leave the gate. Idempotent, because stored answers are narrowed again. */
 export const selectAllowed = (value: JsonValue, { fields }: Pick<Intent, 'fields'>): JsonValue => selectFields(value, fields, true);
@@ -45,23 +55,23 @@ export function narrowRefusal(error: ApiError, intent: Pick<Intent, 'fields'>): 
 
 /** Pointers as a tree of segments, so that an answer is walked once, whatever their number. */
 interface Tree {
-  /** a pointer ends here */
-  isWhole: boolean;
+  /** the pointers that end here, which select the whole of it */
+  ends: string[];
   members: Map<string, Tree>;
   /** cached copy without numeric members, which applies to every element of an array */
   named?: Tree;
 }
 
 function treeOf(pointers: readonly string[]): Tree {
-  const root: Tree = { isWhole: false, members: new Map() };
+  const root: Tree = { ends: [], members: new Map() };
   for (const pointer of pointers) {
     let at = root;
     for (const segment of segmentsOf(pointer)) {
-      const next: Tree = at.members.get(segment) ?? { isWhole: false, members: new Map() };
+      const next: Tree = at.members.get(segment) ?? { ends: [], members: new Map() };
       at.members.set(segment, next);
       at = next;
     }
-    at.isWhole = true;
+    at.ends.push(pointer);
   }
   return root;
 }
@@ -69,12 +79,12 @@ function treeOf(pointers: readonly string[]): Tree {
 const isNumber = (segment: string): boolean => /^\d+$/.test(segment);
 
 function namedOf(tree: Tree): Tree {
-  tree.named ??= { isWhole: false, members: new Map([...tree.members].filter(([segment]) => !isNumber(segment))) };
+  tree.named ??= { ends: [], members: new Map([...tree.members].filter(([segment]) => !isNumber(segment))) };
   return tree.named;
 }
 
 function select(value: JsonValue, trees: readonly Tree[], keepsIndexes: boolean): JsonValue | undefined {
-  if (trees.some(({ isWhole }) => isWhole)) return value;
+  if (trees.some(({ ends }) => ends.length > 0)) return value;
   const membersOf = (name: string) => trees.flatMap(({ members }) => members.get(name) ?? []);
   if (Array.isArray(value)) {
     const named = trees.map(namedOf).filter(({ members }) => members.size > 0);

@@ -223,7 +223,7 @@ describe('issuers as people meet them', () => {
     expect(upstream.seen).toEqual([]);
   });
 
-  test('the metadata of an issuer is read once an hour; if it cannot be had, the issuer is left alone for five seconds', async () => {
+  test('the metadata of an issuer is read once an hour; if it cannot be had, the issuer is left alone for five seconds, and the last is used', async () => {
     let nowMs = Date.now();
     jest.spyOn(Date, 'now').mockImplementation(() => nowMs);
     const issuers = openIssuers({ rules: { ports: [443], allowLoopback: true, ownHosts: [] } });
@@ -235,12 +235,14 @@ describe('issuers as people meet them', () => {
       [3_500_000, 'none', 0],
       [200_000, 'none', 2],
     ];
+    let isKnown = false;
     for (const [afterMs, discovery, requests] of readings) {
       Object.assign(issuer.behaviour, { discovery });
       nowMs += afterMs;
       issuer.seen.length = 0;
       await Promise.all([read(), read()]);
-      await read();
+      isKnown ||= discovery === 'oauth2' && requests > 0;
+      expect({ nowMs, isKnown: (await read()) !== undefined }).toEqual({ nowMs, isKnown });
       expect({ nowMs, requests: issuer.seen.length }).toEqual({ nowMs, requests });
     }
   });

@@ -353,6 +353,21 @@ describe('a connection', () => {
     expect(refusalOf(await end(serviceId))).toMatchObject({ status: 404, code: 'NOT_FOUND' });
   });
 
+  test('that has been made anew while it ended keeps its tokens at the issuer', async () => {
+    const { serviceId } = await parts.newService(origin, client());
+    await pages.connect(serviceId, browser);
+    issuer.revoked.length = 0;
+    const read: typeof gate.credentials.read = async (...asked) => {
+      await pages.connect(serviceId, browser);
+      return gate.credentials.read(...asked);
+    };
+    const slow = createEnd({ ...deps, credentials: { read }, verifyPerson, grants: parts.openGrants() });
+    const path = { service_id: serviceId };
+    expect(await invoke(slow, 'DELETE /api/connections/{service_id}', { path })).toMatchObject({ status: 204 });
+    expect(issuer.revoked).toEqual([]);
+    expect((await list()).body).toMatchObject({ connections: [{ service_id: serviceId, state: 'connected' }] });
+  });
+
   test('that ends between the token and the call stops the call', async () => {
     const { serviceId, uid } = await parts.newService(origin, client());
     await pages.connect(serviceId, browser);

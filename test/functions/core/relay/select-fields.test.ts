@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { JsonValue } from '../../../../functions/core/json/json.ts';
-import { selectAllowed, selectFields } from '../../../../functions/core/relay/select-fields.ts';
+import { findMissing, selectAllowed, selectFields } from '../../../../functions/core/relay/select-fields.ts';
 
 const answer: JsonValue = {
   id: 7,
@@ -51,4 +51,39 @@ test('the work of a selection grows with the answer, not with the length of poin
   const pointers = Array.from({ length: 50 }, (_, at) => `/a/b/c${'/x'.repeat(450)}${at}`);
   expect(selectFields(answer, pointers)).toEqual({});
   expect(selectFields(answer, [...pointers, '/a/b/c'])).toEqual(answer);
+});
+
+describe('findMissing', () => {
+  const name = fc.constantFrom('a', 'b', '0', '1');
+  const { value } = fc.letrec<{ value: JsonValue }>((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 5 },
+      fc.constantFrom(1, null, 'x'),
+      fc.array(tie('value'), { maxLength: 3 }),
+      fc.dictionary(name, tie('value')),
+    ),
+  }));
+  const pointer = fc.array(name, { minLength: 1, maxLength: 4 }).map((names) => `/${names.join('/')}`);
+
+  test('findMissing names the pointers that select nothing on their own', () => {
+    fc.assert(
+      fc.property(fc.dictionary(name, value), fc.array(pointer, { maxLength: 6 }), (answer, pointers) => {
+        const isEmpty = (one: string) => JSON.stringify(selectFields({ in: answer }, [`/in${one}`])) === '{}';
+        expect(findMissing(answer, pointers)).toEqual(pointers.filter(isEmpty));
+      }),
+    );
+  });
+
+  test('findMissing visits each element once, whatever the number of pointers', () => {
+    let visits = 0;
+    const items = Array.from({ length: 100 }, () => ({
+      get b() {
+        visits++;
+        return 1;
+      },
+    }));
+    const pointers = Array.from({ length: 50 }, (_, at) => `/items/b/x${at}`);
+    expect(findMissing({ items }, pointers)).toEqual(pointers);
+    expect(visits).toBe(100);
+  });
 });
