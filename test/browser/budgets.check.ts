@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { startBrowser } from '../../tools/chromium.ts';
 import { bodyOf } from '../e2e/api.ts';
-import { expectAccessible, expectToFit, given, openAsAdmin, openView, settle, startConsole } from './console-page.ts';
+import { expectAccessible, expectToFit, given, openAsAdmin, openView, settle, startConsole, underLoad } from './console-page.ts';
 
 const rightToLeft = 'متجر الكتب الكبير';
 const rows = Array.from({ length: 7_000 }, (_, at) => ({ at, name: `${rightToLeft} ${at}`, text: 'x'.repeat(70) }));
@@ -144,13 +144,13 @@ given('the console, empty and with much data', () => {
       expect(Object.entries(found).filter(([, shifts]) => String(shifts) !== '')).toEqual([]);
     });
 
-    test('results appear within 150 ms of the last keystroke', async () => {
+    test('results appear within 150 ms of the last keystroke on an idle machine', async () => {
       const page = await open();
       await page.locator('.hits li').first().waitFor();
       const times: number[] = [];
       const questions = Array(4).fill(['create invoices', 'cancel a parcel', 'refunds kind 12']).flat();
       // one measurement is enough, because other programs on the machine can only slow it down
-      while (questions.length > 0 && !(Math.min(...times) < 150)) {
+      while (questions.length > 0 && !(Math.min(...times) < underLoad(150))) {
         const question = questions.shift();
         await page.getByLabel('Search').fill(question.slice(0, -1));
         await page.waitForURL(`**query=${question.slice(0, -1).replaceAll(' ', '+')}`);
@@ -167,7 +167,7 @@ given('the console, empty and with much data', () => {
         times.push(await page.evaluate<number>('Promise.race([found, new Promise((resolve) => setTimeout(resolve, 10_000, Infinity))])'));
       }
       console.log(`results after the last keystroke, in ms: ${times.map(Math.round).join(', ')}`);
-      expect(Math.min(...times)).toBeLessThan(150);
+      expect(Math.min(...times)).toBeLessThan(underLoad(150));
       await page.close();
     }, 120_000);
 

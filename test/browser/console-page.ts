@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
+import { availableParallelism, loadavg } from 'node:os';
 import { afterAll, afterEach, describe, expect } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { close, listen } from '../../bin/local/http.ts';
@@ -10,6 +11,9 @@ import { notTested } from '../support/not-tested.ts';
 
 /** `describe` for tests that need a browser. */
 export const given = chromiumPath === undefined ? describe.skip : describe;
+
+/** How long something may take here that takes this time on an idle machine: programs that want a processor share it. In milliseconds. */
+export const underLoad = (idleMs: number): number => idleMs * Math.max(1, (loadavg()[0] ?? 0) / availableParallelism());
 
 /** Starts a gate, if there is a browser. */
 export async function startGate(options: Parameters<typeof startApi>[0] = {}): Promise<Api> {

@@ -9,7 +9,17 @@ import { startIssuer } from '../support/connections/issuer.ts';
 import { startMcpServer } from '../support/mcp-upstreams/server.ts';
 import { sequenceReceipts } from '../support/receipts/sequence.ts';
 import { intentOf } from '../support/records.ts';
-import { confirmation, expectAccessible, expectToFit, fillIn, given, openAsAdmin, settle, startConsole } from './console-page.ts';
+import {
+  confirmation,
+  expectAccessible,
+  expectToFit,
+  fillIn,
+  given,
+  openAsAdmin,
+  settle,
+  startConsole,
+  underLoad,
+} from './console-page.ts';
 
 /** Folder for a screenshot of the end of each task. */
 const pictures = process.env.CONSOLE_PICTURES ?? join(tmpdir(), 'console-tasks');
@@ -377,14 +387,16 @@ given('tasks in the console', () => {
     await page.getByText('The receipt is not valid.').waitFor();
   });
 
-  test.each(['overview', 'approvals', 'executions', 'services', 'usage', 'history'])('the page %s appears within 300 ms', async (place) => {
-    const times: number[] = [];
-    // one measurement is enough, because other programs on the machine can only slow it down
-    while (times.length < 10 && !(Math.min(...times) < 300)) {
-      await page.evaluate('location.hash = "#/reference"');
-      await settle(page);
-      times.push(
-        await page.evaluate<number>(`new Promise((resolve) => {
+  test.each(['overview', 'approvals', 'executions', 'services', 'usage', 'history'])(
+    'the page %s appears within 300 ms on an idle machine',
+    async (place) => {
+      const times: number[] = [];
+      // one measurement is enough, because other programs on the machine can only slow it down
+      while (times.length < 10 && !(Math.min(...times) < underLoad(300))) {
+        await page.evaluate('location.hash = "#/reference"');
+        await settle(page);
+        times.push(
+          await page.evaluate<number>(`new Promise((resolve) => {
           const since = performance.now();
           location.hash = '#/${place}';
           const look = () =>
@@ -393,10 +405,11 @@ given('tasks in the console', () => {
               : requestAnimationFrame(look);
           requestAnimationFrame(look);
         })`),
-      );
-    }
-    expect(Math.min(...times)).toBeLessThan(300);
-  });
+        );
+      }
+      expect(Math.min(...times)).toBeLessThan(underLoad(300));
+    },
+  );
 
   test.each([
     [1440, 'light'],
