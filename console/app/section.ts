@@ -36,8 +36,8 @@ export interface AdminSection extends SectionLink {
   AboutPolicy?: (edited: EditedPolicy) => ComponentChild;
   /** A hook: its columns in the list of the rules in force. */
   useRuleColumns?(policy: Policy): readonly Column<Rule>[];
-  /** What it shows beside the choice of a document to import. */
-  AboutImport?: (chosen: ChosenImport) => ComponentChild;
+  /** what else can be imported from an address, such as `a feed` */
+  imports?: string;
   /** A hook: its columns in a list of services, agents, or the intents of a service. The rows are given by their ids. */
   useColumns?(list: 'services' | 'agents' | 'intents', serviceId?: string): readonly Column<string>[];
 }
@@ -65,15 +65,6 @@ export interface ShownCredential {
   /** what the API's document requires, by place */
   suggested: URLSearchParams;
   onChanged(): void;
-}
-
-export interface ChosenImport {
-  isBusy: boolean;
-  /**
-   * Called with the address of what is to be imported instead of a document.
-   * @param serviceId - the service to import into, whose credential is sent
-   */
-  onAddress(address: string, serviceId?: string): void;
 }
 
 export interface EditedPolicy {

@@ -52,7 +52,7 @@ export const createAction = ({ services, relay, egress }: Deps): AdminAction => 
 
   return async (admin, request) => {
     const { url, service_id, cursor } = request.query(mcpToolsQuery);
-    const problems = checkOrigin(/^[^/]*\/\/[^/?]*/.exec(url)?.[0] ?? '', withOwnHost(egress, request.baseUrl));
+    const problems = checkOrigin(url, withOwnHost(egress, request.baseUrl));
     if (problems.length > 0) throw invalidParameter(problems.map((problem) => ({ path: '/url', problem })));
     const service = service_id === undefined ? { service_id: '', service_url: url } : await services.find(service_id);
     if (!service) throw noSuchService();

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { apiCatalog } from '../../functions/documents/self-description.ts';
+import { documentQuery, foundDocument } from '../../schemas/documents/document.ts';
 import { ownDescription, serviceDescription, thisGate } from '../../schemas/documents/service-description.ts';
 import { digestIntent } from '../../schemas/intent-digest.ts';
 import { descriptionQuery } from '../../schemas/pagination.ts';
@@ -63,6 +64,25 @@ export const documents = {
             ...published(protocol),
           },
         }),
+      },
+    },
+    Services: {
+      'get-document': {
+        method: 'GET',
+        path: '/api/document',
+        summary: 'Read the document at an address',
+        description:
+          'Gets an OpenAPI document or service description, which the console imports, without following redirects. The answer is compressed with gzip. Nothing is registered.',
+        credential: 'admin',
+        errors: ['INTENT_EXECUTION_FAILED'],
+        query: documentQuery,
+        answer: foundDocument,
+        needs: { egress: 'intents' },
+        timeoutSeconds: 29,
+        example: {
+          query: { url: 'https://tides.example/openapi.yaml' },
+          answer: { document: 'openapi: 3.1.1\ninfo: { title: Tides, version: 1.0.0 }\npaths: {}\n' },
+        },
       },
     },
     'This gate': {

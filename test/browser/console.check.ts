@@ -4,11 +4,12 @@ import { beforeAll, expect, test } from '@jest/globals';
 import type { Locator, Page, Route } from 'playwright-core';
 import { bodyOf } from '../e2e/api.ts';
 import { makeFolder } from '../support/folder.ts';
+import { startUpstream } from '../support/upstream.ts';
 import { confirmation, expectAccessible, fillIn, given, hostileTexts, startConsole } from './console-page.ts';
 
 const { api, service, browser } = await startConsole({
   demo: true,
-  refusals: '40.',
+  refusals: '40.|502',
   answer: {
     pets: [
       { name: 'Rex', kind: 'dog' },
@@ -481,6 +482,43 @@ paths:
     expect(await page.getByLabel('Header fields: name 1').inputValue()).toBe('X-Key');
     expect(await page.getByLabel('Query parameters: name 1').inputValue()).toBe('tenant');
     await expectAccessible(page);
+  });
+
+  test('the console imports the document at an address, which the gate reads, with paths relative to that address', async () => {
+    const answers: Record<string, [status: number, headers: Record<string, string>, body: string]> = {
+      '/api.yaml': [200, { 'content-type': 'text/plain' }, main.replace('In parts', 'From afar').replace('https://parts.example', '/v1')],
+      '/moved': [301, { location: '/api.yaml' }, ''],
+      '/page': [200, { 'content-type': 'text/html' }, '<html>'],
+    };
+    const host = await startUpstream(({ url = '' }, response) => {
+      const [status, headers, body] = answers[url] ?? [404, {}, ''];
+      response.writeHead(status, headers).end(body);
+    });
+    const at = (path: string) => `http://127.0.0.1:${host.port}${path}`;
+    const readAddress = async (path: string) => {
+      await page.getByLabel('Or the address of a document').fill(at(path));
+      await press('Read the address');
+    };
+    await go('#/import');
+    for (const [path, message] of [
+      ['/page', 'The address did not give a document (it is a web page).'],
+      ['/none', 'The address did not give a document (status 404).'],
+      ['/moved', `It redirects to ${at('/api.yaml')}`],
+    ] as const) {
+      await readAddress(path);
+      await page.getByRole('alert').getByText(message).waitFor();
+    }
+    await expectAccessible(page);
+    await readAddress('/api.yaml');
+    await page.getByRole('heading', { name: 'Planned changes to From afar' }).waitFor();
+    await page.getByText('Files are missing.').waitFor();
+    await page.getByText(`npx intent-gate import ${at('/api.yaml')}`).waitFor({ state: 'attached' });
+    await press('Import 1 intent');
+    await page.getByRole('heading', { name: 'From afar: 1 created, 0 changed, 0 failed' }).waitFor();
+    const { service_id } = bodyOf(await api.call('GET', '/api/services?query=From+afar')).services[0];
+    const { intents } = bodyOf(await api.call('GET', `/api/services/${service_id}/description`));
+    expect(intents[0].endpoint).toBe(at('/v1/others'));
+    await host.stop();
   });
 
   test('the console asks which of several files is the main document', async () => {

@@ -286,8 +286,8 @@ given('tasks in the console', () => {
       async () => {
         await click(link('Services'));
         await click(link('Import a document'));
-        await page.getByLabel('Or the address of an MCP server').fill(mcpServer.url);
-        await click(button('Read its tools'));
+        await page.getByLabel('Or the address of a document').fill(mcpServer.url);
+        await click(button('Read the address'));
         await page.getByText('1 intent is created').waitFor();
         await click(button('Import 1 intent'));
         await click(link('Explore its operations'));

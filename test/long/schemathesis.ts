@@ -56,7 +56,7 @@ const secret = 'numbat';
 
 const folder = await mkdtemp(join(tmpdir(), 'intent-gate-schemathesis-'));
 /** These call the address that the request gives, as id of a client or as a server's; all else stays on this machine. */
-const left = ['authorize', 'list-mcp-tools'].flatMap((id) => ['--exclude-operation-id', id]);
+const left = ['authorize', 'get-document', 'list-mcp-tools'].flatMap((id) => ['--exclude-operation-id', id]);
 
 async function run({ base_url }: RunningStack, holder: string, token: string, unseen?: string): Promise<number> {
   const used = [...checks, ...(unseen === undefined ? [] : ['hides_what_is_not_permitted'])];

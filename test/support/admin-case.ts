@@ -14,7 +14,7 @@ export interface AdminCase {
   changesNothing?: true;
   /** its records belong to nobody's namespace: to full admins alone */
   isFullAdminsOnly?: true;
-  /** it lists what admins may see, so that it refuses nobody */
+  /** it shows no record, or only those that the admin may see, so that it refuses nobody */
   isForAll?: true;
 }
 

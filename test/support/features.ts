@@ -2,6 +2,7 @@
 import { agents } from './agents/feature.ts';
 import { approvals } from './approvals/feature.ts';
 import { connections } from './connections/feature.ts';
+import { documents } from './documents/feature.ts';
 import type { TestedFeature } from './feature.ts';
 import { mcpUpstreams } from './mcp-upstreams/feature.ts';
 import { opensearch } from './opensearch/feature.ts';
@@ -9,4 +10,14 @@ import { signIn } from './sign-in/feature.ts';
 import { trial } from './trial/feature.ts';
 import { usage } from './usage/feature.ts';
 
-export const features: readonly TestedFeature[] = [agents, approvals, connections, mcpUpstreams, opensearch, signIn, trial, usage];
+export const features: readonly TestedFeature[] = [
+  agents,
+  approvals,
+  connections,
+  documents,
+  mcpUpstreams,
+  opensearch,
+  signIn,
+  trial,
+  usage,
+];

@@ -1,3 +1,4 @@
+import { gunzipSync } from 'node:zlib';
 import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
 import type { Admin } from '../../functions/core/admin/admin.ts';
 import type { AdminAction } from '../../functions/core/admin/for-admins.ts';
@@ -51,7 +52,13 @@ export function eventOf(target: Target, { path: variables = {}, query, headers =
 /** Calls the steps of an endpoint as the deployed chain would: event in, status, headers and parsed body out. A page is a text. */
 export async function invoke(steps: Action, target: Target, call: Call = {}): Promise<Answer> {
   const context = { getRemainingTimeInMillis: () => call.remainingMs ?? 60_000 } as Context;
-  const { statusCode, headers = {}, multiValueHeaders, body } = await serve(steps, { protocol: 'proto' })(eventOf(target, call), context);
+  const {
+    statusCode,
+    headers = {},
+    multiValueHeaders,
+    body: sent,
+  } = await serve(steps, { protocol: 'proto' })(eventOf(target, call), context);
+  const body = headers['Content-Encoding'] === 'gzip' ? gunzipSync(Buffer.from(sent, 'base64')).toString() : sent;
   const cookies = multiValueHeaders && { cookies: multiValueHeaders['Set-Cookie'] ?? [] };
   if (/^text\//.test(String(headers['Content-Type']))) return { status: statusCode, headers, ...cookies, body };
   return { status: statusCode, headers, ...cookies, body: body === '' ? undefined : checkRefusal(target, JSON.parse(body)) };

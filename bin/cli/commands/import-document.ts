@@ -1,12 +1,10 @@
 import { setFlagsFromString } from 'node:v8';
-import { Refusal } from '../../../client/errors.ts';
 import { checkOrigin, type EgressRules } from '../../../functions/core/relay/egress.ts';
 import { originOf } from '../../../functions/core/relay/url-template.ts';
 import { type Applied, applyChanges } from '../../../registry/apply.ts';
 import type { ServiceChanges } from '../../../registry/compare.ts';
 import { compareDocument } from '../../../registry/compare-document.ts';
-import { CliFailure, usageFailure } from '../../../registry/failure.ts';
-import { documentKinds } from '../../../registry/features.ts';
+import { usageFailure } from '../../../registry/failure.ts';
 import { openReader } from '../../../registry/import/document.ts';
 import type { Loaded } from '../../../registry/import/join-files.ts';
 import { loadAddress, loadFile } from '../../../registry/import/load-document.ts';
@@ -14,9 +12,9 @@ import type { Note } from '../../../registry/import/node.ts';
 import type { ImportPlan } from '../../../registry/import/plan.ts';
 import { planImport } from '../../../registry/import/plan-import.ts';
 import { readText } from '../../../registry/input.ts';
+import { loadOther } from '../../../registry/load-other.ts';
 import { requireService } from '../../../registry/read.ts';
 import type { IntentInput } from '../../../schemas/intent.ts';
-import type { Service } from '../../../schemas/service.ts';
 import { isStackAt, readDescription } from '../../local/stack-file.ts';
 import { type CliContext, isLoopback, readHeaders } from '../context.ts';
 
@@ -82,7 +80,11 @@ async function planDocument(context: CliContext, source: string, options: Import
   const into = service === undefined ? undefined : (await requireService(api, service)).record;
   const documentUrl = /^https?:\/\//i.test(source) ? source : undefined;
   const read = () => readSource(source, documentUrl, rules, options.with, options.large);
-  const loaded = documentUrl === undefined ? await read() : await read().catch((failure) => loadOther(context, documentUrl, into, failure));
+  const readOther = async (address: string, failure: Error): Promise<Loaded> => {
+    const document = await loadOther(api, address, into?.service_id, failure);
+    return { document, notes: [], files: [], left: [] };
+  };
+  const loaded = documentUrl === undefined ? await read() : await read().catch((failure) => readOther(documentUrl, failure));
   if (into !== undefined && options.header !== undefined)
     throw usageFailure(
       '--header cannot be combined with --service, which does not change the record of the service. Use "services update --header" instead.',
@@ -140,21 +142,6 @@ async function readSource(source: string, url: string | undefined, rules: Egress
   if (url !== undefined) return loadAddress(url, rules, parts, isLarge);
   if (source !== '-') return loadFile(source, parts, isLarge);
   return { document: openReader(isLarge)(await readText(source)), notes: [], files: [], left: [] };
-}
-
-/** Loads what an address has instead of a document. @throws CliFailure why neither can be read */
-async function loadOther({ api }: CliContext, address: string, into: Service | undefined, failure: Error): Promise<Loaded> {
-  const failures = [failure.message];
-  for (const { load, name } of documentKinds) {
-    try {
-      return { document: await load(api, address, into?.service_id), notes: [], files: [], left: [] };
-    } catch (error) {
-      // the gate calls no such address either
-      if (error instanceof Refusal && error.status === 400) throw failure;
-      failures.push(`Nor does it answer as ${name}: ${(error as Error).message}`);
-    }
-  }
-  throw new CliFailure('failure', failures.join(' '), { cause: failure });
 }
 
 const portOf = (url = ''): number => Number(URL.parse(url)?.port || 443);

@@ -2,7 +2,7 @@
 import { agentsView } from '../agents/agents.tsx';
 import { approvalsView } from '../approvals/approvals.tsx';
 import { connectionsView } from '../connections/oauth-client.tsx';
-import { mcpUpstreamsView } from '../mcp-upstreams/address.tsx';
+import { mcpUpstreamsView } from '../mcp-upstreams/section.ts';
 import type { AdminSection } from '../section.ts';
 import { trialView } from '../trial/policy-trial.tsx';
 import { usageView } from '../usage/usage.tsx';

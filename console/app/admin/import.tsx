@@ -1,4 +1,4 @@
-import { useContext, useEffect } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
 import type { Applied } from '../../../registry/apply.ts';
 import { describeUnwanted } from '../../../registry/describe.ts';
 import { operand, quote } from '../../../registry/shell-words.ts';
@@ -12,11 +12,11 @@ import { Badge, Heading, Items, Link, Shown, Way } from '../components/text.tsx'
 import type { Field } from '../field-values.ts';
 import { useRead } from '../gate.ts';
 import { linkTo } from '../route.ts';
-import { AdminSections } from '../section.ts';
 import { onOtherUser, session } from '../session.ts';
 import { openStore, useDraft, useStore } from '../store.ts';
 import { isCredentialMissing, keepSuggested } from './credential.tsx';
 import { chosenFiles, type Dropped } from './dropped.ts';
+import { ImportAddress } from './import-address.tsx';
 import { ImportPlan } from './import-plan.tsx';
 import type { DryRun } from './importer.ts';
 
@@ -129,15 +129,7 @@ export function Import() {
           <summary>Choose a folder instead</summary>
           <DropField label="Folder of the document" disabled={isBusy} onFiles={take} {...{ webkitdirectory: true }} />
         </details>
-        {useContext(AdminSections).map(({ path, AboutImport }) =>
-          AboutImport ? (
-            <AboutImport
-              key={path}
-              isBusy={isBusy}
-              onAddress={(name, serviceId) => begin({ name, files: new Map(), isAddress: true, serviceId })}
-            />
-          ) : undefined,
-        )}
+        <ImportAddress isBusy={isBusy} onAddress={(name, serviceId) => begin({ name, files: new Map(), isAddress: true, serviceId })} />
         <Fields fields={fields} typed={choices} issues={[]} onTyped={(typed) => setChoices({ ...choices, ...typed })} />
       </details>
       {dropped && !isBusy && (

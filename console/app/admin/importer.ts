@@ -1,14 +1,15 @@
 import { isLoopbackHost } from '../../../client/address.ts';
+import { Refusal } from '../../../client/errors.ts';
 import { type Applied, applyChanges } from '../../../registry/apply.ts';
 import type { ServiceChanges } from '../../../registry/compare.ts';
 import { compareDocument } from '../../../registry/compare-document.ts';
 import { CliFailure } from '../../../registry/failure.ts';
-import { documentKinds } from '../../../registry/features.ts';
 import type { ImportOptions } from '../../../registry/import/plan.ts';
+import { loadOther } from '../../../registry/load-other.ts';
 import { requireService } from '../../../registry/read.ts';
 import { parseExact } from '../../../schemas/number.ts';
 import { deployment } from '../deployment.ts';
-import { gateUrl, openAdminApi } from '../gate.ts';
+import { describeFailure, gateUrl, openAdminApi } from '../gate.ts';
 import type { Dropped } from './dropped.ts';
 import type { Planned, Question, Reply } from './plan-worker.ts';
 
@@ -57,7 +58,8 @@ export async function dryRun(dropped: Dropped, { baseUrl, isDraft, main }: Impor
     localUpstreams,
     ownHosts: [],
   };
-  const options = { baseUrl, findsHeaders: into === undefined, serviceUrl: into?.service_url, rules, registryUrl: gateUrl };
+  const documentUrl = dropped.isAddress ? name : undefined;
+  const options = { baseUrl, documentUrl, findsHeaders: into === undefined, serviceUrl: into?.service_url, rules, registryUrl: gateUrl };
   const planner = openPlanner(files, main, options);
   try {
     const planWith = async (headers: Record<string, string>) => {
@@ -77,15 +79,24 @@ const portsOf = (...urls: (string | undefined)[]): number[] => [
   ...new Set([443, ...urls.map((url = '') => Number(URL.parse(url)?.port || 443))]),
 ];
 
-/** What the gate reads at an address, as a file. @param serviceId - the service whose credential it sends */
+/** What the gate reads at an address, as a file. @param serviceId - the service whose credential it may send */
 async function readAddress(address: string, serviceId: string | undefined): Promise<Dropped['files']> {
-  const [kind] = documentKinds;
-  const reading = kind?.load(openAdminApi(), address, serviceId).catch((error) => {
-    if (!(error instanceof CliFailure && error.reason === 'credentials')) throw error;
-    throw new Error('The server denies access to the gate. Register its service, set its credential, and choose the service here.');
-  });
-  const document = (await reading) ?? {};
-  return new Map([['document.json', new File([JSON.stringify(document)], 'document.json')]]);
+  const adminApi = openAdminApi();
+  const text = await adminApi.call('GET', '/api/document', { isAdmin: true, query: { url: address } }).then(
+    ({ body }) => (body as { document: string }).document,
+    async (failure) => {
+      const { location } = failure instanceof Refusal ? failure.details : {};
+      const redirects = typeof location === 'string' ? ` It redirects to ${location}` : '';
+      const other = loadOther(adminApi, address, serviceId, new Error(`${describeFailure(failure)}${redirects}`, { cause: failure }));
+      return JSON.stringify(await other.catch(explainDenial));
+    },
+  );
+  return new Map([['document', new File([text], 'document')]]);
+}
+
+function explainDenial(error: Error): never {
+  if (!(error.cause instanceof CliFailure && error.cause.reason === 'credentials')) throw error;
+  throw new Error('The server denies access to the gate. Register its service, set its credential, and choose the service here.');
 }
 
 /** Applies a dry run. Can be repeated after an interruption to complete it. */

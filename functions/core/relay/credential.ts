@@ -70,17 +70,17 @@ const checkOrigins = (origins: readonly string[], rules: EgressRules, baseUrl: s
 export const issuerRules = ({ privateOrigins: _, ...rules }: EgressRules): EgressRules => rules;
 
 /** Problems of an issuer's address, as those of `checkOrigin`. */
-function checkAddress(address: string, rules: EgressRules): string[] {
+function checkIssuerAddress(address: string, rules: EgressRules): string[] {
   const { origin } = new URL(address);
   if (rules.privateOrigins?.some((one) => new URL(one).origin === origin)) return ['must not be at a private origin'];
-  return checkOrigin(/^[^/]*\/\/[^/?#]*/.exec(address)?.[0] ?? '', issuerRules(rules));
+  return checkOrigin(address, issuerRules(rules));
 }
 
 /** @throws ApiError INVALID_PARAMETER if an address of a client's issuer may not be called */
 export function checkIssuer(client: OAuthClient, rules: EgressRules, baseUrl: string): void {
   const issues = (['issuer', 'authorization_endpoint', 'token_endpoint'] as const).flatMap((name) => {
     const { [name]: address } = client;
-    const problems = address === undefined ? [] : checkAddress(address, withOwnHost(rules, baseUrl));
+    const problems = address === undefined ? [] : checkIssuerAddress(address, withOwnHost(rules, baseUrl));
     return problems.map((problem) => ({ path: pointer(['oauth', name]), problem }));
   });
   if (issues.length > 0) throw invalidParameter(issues);

@@ -75,10 +75,11 @@ const registeredName = new RegExp(`^(?:${label}\\.)+${label}$`);
 const authority = /^https?:\/\/(\[[0-9a-f:.]+\]|[a-z0-9.-]+)(?::(?:0|[1-9][0-9]{0,4}))?$/i;
 
 /**
- * Problems of an endpoint's scheme, host and port, as sentences that begin with "must". `origin` is the URL up to its path, as written. Ambiguous
+ * Problems of an endpoint's scheme, host and port, as sentences that begin with "must". `address` is a URL as written, or its beginning. Ambiguous
  * spellings are refused, so that the checked host is the called host.
  */
-export function checkOrigin(origin: string, rules: EgressRules): string[] {
+export function checkOrigin(address: string, rules: EgressRules): string[] {
+  const [origin] = /^[^/]*\/*[^/?#]*/.exec(address) ?? [''];
   const [, host = ''] = authority.exec(origin) ?? [];
   const parsed = URL.parse(origin);
   const isNamed = parsed !== null && mayBePrivate(rules, targetOf(parsed));

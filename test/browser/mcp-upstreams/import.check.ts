@@ -22,8 +22,8 @@ given('the import of an MCP server in the console', () => {
   }, 90_000);
 
   const read = async (address: string) => {
-    await page.getByLabel('Or the address of an MCP server').fill(address);
-    await page.getByRole('button', { name: 'Read its tools' }).click();
+    await page.getByLabel('Or the address of a document or an MCP server').fill(address);
+    await page.getByRole('button', { name: 'Read the address' }).click();
   };
 
   test('the console imports the tools of an MCP server, and shows what has changed the next time', async () => {
@@ -54,9 +54,9 @@ given('the import of an MCP server in the console', () => {
     bodyOf(await api.asAdmin('PUT', `/api/services/${service_id}/credential`, credential));
     await page.evaluate('location.hash = "#/services"');
     await page.getByRole('link', { name: 'Import a document' }).click();
-    await page.getByText('The server requires a credential').click();
+    await page.getByText('Import into a registered service').click();
     await page.getByLabel('Service', { exact: true }).selectOption({ label: 'Locked' });
-    await page.getByRole('button', { name: 'Read its tools' }).click();
+    await page.getByRole('button', { name: 'Read the address' }).click();
     await page.getByText('1 intent is created').waitFor();
     await page.getByText(`npx intent-gate import --service ${service_id} ${upstream.url}`).waitFor({ state: 'attached' });
     await expectAccessible(page);

@@ -107,7 +107,7 @@ describe('compilePolicy', () => {
   const instant = 'must be a day such as 2026-02-28, or a date and time with an offset, such as 2026-02-28T12:00:00Z';
   test.each<[Constraint, member: string, string]>([
     [when('spatial', 'lte', 1), 'leftOperand', terms],
-    [rate(1, 'minute', 'lt'), 'operator', 'must be lte'],
+    [rate(1, 'minute', 'lt'), 'operator', 'must be lte (or lteq)'],
     [rate('60', 'minute'), 'rightOperand', wholeNumber],
     [rate(1, 'fortnight'), 'unit', period],
     [rate(1, 'constructor'), 'unit', period],
@@ -115,13 +115,13 @@ describe('compilePolicy', () => {
     [on('amount', 'lt', 'much'), 'rightOperand', ordered],
     [on('amount', 'within', 5), 'rightOperand', list],
     [on('amount', 'eq', [5]), 'rightOperand', 'must be a string, a number or a boolean'],
-    [on('amount', 'use', 5), 'operator', 'must be one of eq, neq, gt, gte, lt, lte, within'],
+    [on('amount', 'use', 5), 'operator', 'must be one of eq, neq, gt, gte (or gteq), lt, lte (or lteq), within (or isAnyOf)'],
     [{ ...on('amount', 'lt', 5), unit: 'v:EUR' }, 'unit', unconverted],
     [on('amount', 'lt', 5, 'https://elsewhere.example/intents'), 'leftOperand', ofTarget],
     ...['2026-01-01T00:00:00', '2026-02-29', '2026-01-01+25:00', '2026-01', '2026-1-1', '01/01/2026', 20260101].map(
       (value): [Constraint, string, string] => [when('dateTime', 'lte', value), 'rightOperand', instant],
     ),
-    [when('dateTime', 'eq', '2026-01-01T00:00:00Z'), 'operator', 'must be gt, gte, lt or lte'],
+    [when('dateTime', 'eq', '2026-01-01T00:00:00Z'), 'operator', 'must be one of gt, gte (or gteq), lt, lte (or lteq)'],
     [when('timeOfDay', 'lt', '24:00'), 'rightOperand', 'must be a time of day such as 09:00'],
     [when('timeOfDay', 'lt', '17:00', 'zone#Mars/Olympus'), 'unit', zone],
     [when('agentDomain', 'eq', 'https://Bot.example'), 'rightOperand', domain],
