@@ -48,23 +48,21 @@ type Environment = ReturnType<typeof startEnvironment>;
 interface Run {
   resolve(outcome: Outcome): void;
   reject(error: Error): void;
-  timer: NodeJS.Timeout;
+  timers: NodeJS.Timeout[];
 }
 
 interface Waiting {
   definition: FunctionDefinition;
-  /** whether it still waits for an existing environment */
-  isPatient: boolean;
   resolve(environment: Environment): void;
   reject(error: unknown): void;
 }
 
 /**
- * Number of environments of a function that start at once. Further ones, which cost 40 MB each, start one after the other, and only for an invocation
- * that has waited, because most invocations are shorter than that.
+ * Number of environments of a function that start at once. Further ones, which cost 40 MB each, start one after the other, and only while every
+ * invocation lasts, as those that wait for a slow service do. More environments would not make a busy processor faster.
  */
 const eagerOfOne = 2;
-const patienceMs = 200;
+const lastingMs = 200;
 
 /**
  * Runs functions as Lambda does. An environment, here a thread, serves one invocation at a time and is reused. Environments that time out or crash are
@@ -86,7 +84,7 @@ export function openLambdas(options: LambdaOptions = {}) {
   };
   const start = (definition: FunctionDefinition): Environment => {
     const environment = startEnvironment(definition, options, {
-      onReady: () => dispatch(),
+      onLasting: () => dispatch(),
       onEnd: () => forget(environment),
       onExit: () => {
         threads--;
@@ -114,8 +112,8 @@ export function openLambdas(options: LambdaOptions = {}) {
       const { definition, resolve, reject } = entry;
       if (withoutEnvironment.has(definition.name)) continue;
       const own = environmentsOf(definition.name);
-      const isPatient = own.length >= eagerOfOne && (entry.isPatient || own.some((environment) => !environment.isReady()));
-      const canStart = own.length < maxOfOne && threads < maxOfAll && !isPatient;
+      const isSoonFree = own.length >= eagerOfOne && own.some((environment) => !environment.isLasting());
+      const canStart = own.length < maxOfOne && threads < maxOfAll && !isSoonFree;
       const idle = own.findLast((environment) => idleSinceMs.delete(environment));
       if (idle || canStart) {
         waiting.delete(entry);
@@ -127,7 +125,7 @@ export function openLambdas(options: LambdaOptions = {}) {
         continue;
       }
       withoutEnvironment.add(definition.name);
-      if (own.length >= maxOfOne || isPatient || exiting-- > 0) continue;
+      if (own.length >= maxOfOne || isSoonFree || exiting-- > 0) continue;
       // A second environment must not evict one that is about to be used, or functions would keep evicting each other's.
       const oldest = idleSinceMs.keys().find((environment) => own.length === 0 || !isWanted(environment));
       if (oldest) retire(oldest);
@@ -137,21 +135,14 @@ export function openLambdas(options: LambdaOptions = {}) {
   /** @throws LambdaThrottled */
   const acquire = (definition: FunctionDefinition): Promise<Environment> => {
     const { promise, resolve, reject } = Promise.withResolvers<Environment>();
-    const entry: Waiting = { definition, isPatient: true, resolve, reject };
+    const entry: Waiting = { definition, resolve, reject };
     waiting.add(entry);
     dispatch();
     if (!waiting.has(entry)) return promise;
-    const patience = setTimeout(() => {
-      entry.isPatient = false;
-      dispatch();
-    }, patienceMs);
     const timer = setTimeout(() => {
       if (waiting.delete(entry)) reject(new LambdaThrottled(`no environment of ${definition.name} was free within ${maxWaitMs} ms`));
     }, maxWaitMs);
-    return promise.finally(() => {
-      clearTimeout(patience);
-      clearTimeout(timer);
-    });
+    return promise.finally(() => clearTimeout(timer));
   };
 
   const release = (environment: Environment) => {
@@ -195,7 +186,7 @@ const maxYoungGenerationSizeMb = 4;
 function startEnvironment(
   { name, folder, handler, environment, timeoutMs, memoryMb }: FunctionDefinition,
   { scratch = tmpdir(), compileCache, onLog = () => {} }: LambdaOptions,
-  { onReady, onEnd, onExit }: { onReady(): void; onEnd(): void; onExit(): void },
+  { onLasting, onEnd, onExit }: { onLasting(): void; onEnd(): void; onExit(): void },
 ) {
   const temporary = mkdtempSync(join(scratch, 'environment-'));
   const worker = new Worker(fileURLToPath(new URL('./lambda-worker.js', import.meta.url)), {
@@ -209,14 +200,14 @@ function startEnvironment(
   };
   let running: Run | undefined;
   let isReady = false;
+  let isLasting = false;
   worker.on('message', (message: Message) => {
     if (message.log) logLines(message.log);
     if ('result' in message || 'failure' in message) running?.resolve(message);
     // Loading the function does not count towards its timeout.
     else if (message.isReady) {
       isReady = true;
-      running?.timer.refresh();
-      onReady();
+      for (const timer of running?.timers ?? []) timer.refresh();
     }
   });
   worker.on('error', ({ message, stack }) => logLines(stack ?? message));
@@ -234,7 +225,11 @@ function startEnvironment(
       reject(new LambdaTimeout(`${name} ran longer than ${timeoutMs} ms`));
       void worker.terminate();
     }, timeoutMs);
-    running = { resolve, reject, timer };
+    const lasting = setTimeout(() => {
+      isLasting = isReady;
+      onLasting();
+    }, lastingMs);
+    running = { resolve, reject, timers: [timer, lasting] };
     worker.postMessage({ requestId: randomUUID(), event: JSON.stringify(event) });
     try {
       const outcome = await promise;
@@ -243,13 +238,16 @@ function startEnvironment(
       throw new LambdaFailure(`${name} threw`);
     } finally {
       clearTimeout(timer);
+      clearTimeout(lasting);
+      isLasting = false;
       running = undefined;
     }
   };
 
   return {
     functionName: name,
-    isReady: () => isReady,
+    /** whether it has run one invocation for a while */
+    isLasting: () => isLasting,
     run,
     stop: () => worker.terminate(),
   };

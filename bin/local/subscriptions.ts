@@ -51,8 +51,8 @@ const attempts = 3;
  * Delivers log lines in the format of CloudWatch Logs, as if each function had one log stream. Failed invocations are retried as by Lambda, but
  * sooner. A function that also has a schedule runs right after its batches, so that its results do not take a minute to appear.
  * @param scheduled - the functions that run on a schedule
- * @param everyMs - how long there must be no lines before a delivery, so that it does not delay calls, in milliseconds. After ten times as long, lines are
- *   delivered anyway
+ * @param everyMs - how long there must be no lines before a delivery, so that it does not delay calls, in milliseconds. After thirty times as long, lines
+ *   are delivered anyway
  */
 export function startSubscriptions(
   subscriptions: readonly Subscription[],
@@ -94,7 +94,7 @@ export function startSubscriptions(
   };
   const timer = setInterval(() => {
     const nowMs = performance.now();
-    if (batches.size > 0 && (nowMs - lastMs >= everyMs || nowMs - firstMs >= 10 * everyMs)) void flushNext();
+    if (batches.size > 0 && (nowMs - lastMs >= everyMs || nowMs - firstMs >= 30 * everyMs)) void flushNext();
   }, everyMs / 4);
 
   return {
