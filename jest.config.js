@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { isNewEnough, refuseNode } from './bin/check-node.js';
 
 if (!isNewEnough) refuseNode();
@@ -10,7 +11,8 @@ export default {
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   setupFiles: ['<rootDir>/test/environment.js'],
   testTimeout: 30_000,
-  maxWorkers: '100%',
+  // Tests often wait for another program or a moment to pass, so that a core has time for more than one of them.
+  maxWorkers: Math.ceil(1.5 * availableParallelism()),
   // Modules of finished test files stay in memory.
   workerIdleMemoryLimit: '1GB',
   // To free them takes longer than the half second after which Jest kills a worker.

@@ -28,7 +28,7 @@ import { callSignerFromEnvironment } from './web-bot-auth/signer.ts';
 const around: readonly ((table: Table) => Around)[] = [receiptsFromEnvironment, tokensFromEnvironment];
 
 /** At most one adds a record to those that an execution reads. */
-const grants: readonly GrantKeysOf[] = [personGrantKeys];
+const grants: readonly [GrantKeysOf?] = [personGrantKeys];
 
 /** What notes something about each execution. */
 const observers: readonly ((table: Table) => Observe)[] = [trialObserverFromEnvironment];
@@ -58,7 +58,7 @@ const issueChecks: readonly ((table: Table) => IssueCheck)[] = [approvalCheckFro
 export const issueChecksFromEnvironment = (table: Table): IssueCheck[] => issueChecks.map((open) => open(table));
 
 /** At most one verifies the domains that agents name. */
-const domains: readonly ((table: Table) => VerifyDomain)[] = [directoriesFromEnvironment];
+const domains: readonly [((table: Table) => VerifyDomain)?] = [directoriesFromEnvironment];
 
 export const verifyDomainFromEnvironment = (table: Table): VerifyDomain | undefined => domains[0]?.(table);
 

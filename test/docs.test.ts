@@ -413,9 +413,18 @@ const checks: Record<string, ((table: Table) => void) | string> = {
       );
     const connecting = milliseconds('functions/core/relay/call.ts', 'connectTimeoutMs');
     const calling = milliseconds('functions/core/relay/call.ts', 'maxDeadlineMs');
+    const asking = milliseconds('functions/connections/issuer-transport.ts', 'timeoutMs');
+    const discovering = milliseconds('functions/mcp-upstreams/sessions.ts', 'discoveryMs');
     const answering = milliseconds('functions/core/http/serve.ts', 'answeringMs');
     const timed = firstCells(table).filter((cell) => /^\d/.test(cell));
-    expect(timed.map((cell) => Number.parseFloat(cell) * 1_000)).toEqual([connecting, calling, 29_000 - answering, 29_000]);
+    expect(timed.map((cell) => Number.parseFloat(cell) * 1_000)).toEqual([
+      connecting,
+      asking,
+      discovering,
+      calling,
+      29_000 - answering,
+      29_000,
+    ]);
   },
   '`outcome` | what to do': (table) => {
     const outcomes = ['functions/core/relay/call-failure.ts', 'functions/core/relay/answer.ts'].flatMap((file) =>

@@ -111,14 +111,17 @@ export function addHistory(program: CommandUnknownOpts): void {
       let check: ReturnType<typeof openChainCheck> | undefined;
       let head: LogHead = { seq: 0, digest: null };
       let progress: ReturnType<Terminal['progress']> | undefined;
-      for await (const page of readPages(api, '/api/changes', {}, changePage, true)) {
-        if (check === undefined) head = page.head;
-        check ??= openChainCheck(head, expected);
-        check.add(page.entries);
-        progress ??= terminal.progress('Verifying entries', head.seq);
-        page.entries.forEach(progress.step);
+      try {
+        for await (const page of readPages(api, '/api/changes', {}, changePage, true)) {
+          if (check === undefined) head = page.head;
+          check ??= openChainCheck(head, expected);
+          check.add(page.entries);
+          progress ??= terminal.progress('Verifying entries', head.seq);
+          page.entries.forEach(progress.step);
+        }
+      } finally {
+        progress?.end();
       }
-      progress?.end();
       const { head: now } = readAnswer(changePage, await api.call('GET', '/api/changes', { query: { page_size: '1' }, isAdmin: true }));
       const { misfits = [], count = 0, oldest } = check?.finish(now) ?? {};
       terminal.json({ head, count, oldest, misfits });

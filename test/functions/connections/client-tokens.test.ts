@@ -5,6 +5,7 @@ import { startIssuer } from '../../support/connections/issuer.ts';
 import { openConnectionParts } from '../../support/connections/parts.ts';
 import { baseUrl, execute, newAgent, obtainPat, startGate } from '../../support/gate.ts';
 import { refusalOf } from '../../support/invoke.ts';
+import { skipOutwaiting } from '../../support/let-pass.ts';
 import { startUpstream } from '../../support/upstream.ts';
 
 const issuer = await startIssuer();
@@ -24,6 +25,7 @@ const client = () => ({ issuer: issuer.issuer, client_id: 'gate', client_secret:
 const usual = { ...issuer.behaviour };
 beforeEach(async () => {
   jest.restoreAllMocks();
+  skipOutwaiting();
   pat = await obtainPat(gate, await newAgent());
   Object.assign(issuer.behaviour, { before: undefined, after: undefined }, usual);
   issuer.grants.length = 0;

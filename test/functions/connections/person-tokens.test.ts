@@ -1,8 +1,9 @@
-import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { openApprovalRequests } from '../../../functions/approvals/request.ts';
 import { createAction as createEnd } from '../../../functions/connections/end-connection.ts';
 import { createAction as createList } from '../../../functions/connections/list-connections.ts';
 import { connectionKeys } from '../../../functions/connections/records.ts';
+import { recheckAfterMs } from '../../../functions/core/execution/block-check.ts';
 import type { Instead } from '../../../functions/core/execution/instead.ts';
 import { personOf, signedInAgentId } from '../../../functions/core/pat/holder.ts';
 import { digestOf } from '../../../functions/sign-in/sign-ins.ts';
@@ -12,6 +13,7 @@ import { openPages } from '../../support/connections/pages.ts';
 import { openConnectionParts } from '../../support/connections/parts.ts';
 import { baseUrl, execute, newAgent, obtainPat, startGate } from '../../support/gate.ts';
 import { invoke, refusalOf } from '../../support/invoke.ts';
+import { letPass, skipOutwaiting } from '../../support/let-pass.ts';
 import { blockAgent } from '../../support/stop-agent.ts';
 import { startUpstream } from '../../support/upstream.ts';
 
@@ -39,6 +41,8 @@ let count = 0;
 let subject = '';
 let browser: Record<string, string> = {};
 beforeEach(async () => {
+  jest.restoreAllMocks();
+  skipOutwaiting();
   Object.assign(issuer.behaviour, { before: undefined, after: undefined }, usual);
   issuer.grants.length = 0;
   upstream.seen.length = 0;
@@ -375,7 +379,7 @@ describe('a connection', () => {
       ...parts.openTokens(),
       connect: async () => {
         await parts.connections.end(subject, serviceId);
-        await new Promise((go) => setTimeout(go, 3_100));
+        letPass(recheckAfterMs + 100);
       },
     });
     expect(refusalOf(await execute(steps, await parts.newPersonPat(subject), uid, { code: 'FR' }))).toMatchObject(
@@ -389,8 +393,11 @@ describe('a connection', () => {
     await pages.connect(serviceId, browser);
     const steps = gate.openExecute({
       ...parts.openTokens(),
-      // answers only after the time for which a call need not read again
-      connect: () => parts.putCredential(serviceId, { header_name: 'X-Key', header_value: 'fixed-value', origins: [origin] }),
+      // is answered only after the time for which a call need not read again
+      connect: async () => {
+        await parts.putCredential(serviceId, { header_name: 'X-Key', header_value: 'fixed-value', origins: [origin] });
+        letPass(recheckAfterMs + 100);
+      },
     });
     expect(refusalOf(await execute(steps, await parts.newPersonPat(subject), uid, { code: 'FR' }))).toMatchObject({
       status: 503,
