@@ -16,6 +16,14 @@ program
   .option('--concurrency <count>', 'concurrent executions while throughput is measured', readCount, 16)
   .action(async (options) => (await import('./bench/execute.ts')).measureExecutions(options));
 program
+  .command('local')
+  .description(
+    'Execute an intent through "npm start", as it is used: one call after the other, then several at once. Prints what the gate adds, and its memory on Linux',
+  )
+  .option('--executions <count>', 'number of executions of each kind', readCount, 2_000)
+  .option('--concurrency <count>', 'executions at once', readCount, 16)
+  .action(async (options) => (await import('./bench/local.ts')).measureLocal(options));
+program
   .command('search')
   .description('Measure the quality of search, then its speed and memory')
   .option(

@@ -7,9 +7,9 @@ import { drive, measureVariants, turns, warmUpOf } from './load.ts';
 import type { TableWork } from './table-work.ts';
 import { benchEvent, type HostReport, runAlone, startThread } from './workers.ts';
 
-const path = '/api/intents/execute';
-const intentUid = 'bench.example:echo:v1';
-const parameters = { text: 'How far is it from Zurich to Lugano?', count: 3 };
+export const path = '/api/intents/execute';
+export const intentUid = 'bench.example:echo:v1';
+export const parameters = { text: 'How far is it from Zurich to Lugano?', count: 3 };
 
 export async function measureExecutions({ executions, concurrency }: { executions: number; concurrency: number }): Promise<void> {
   await using upstream = await startThread('./upstream-worker.ts');
@@ -54,7 +54,8 @@ export async function measureExecutions({ executions, concurrency }: { execution
   console.log(describeExecutions({ executions, concurrency, ...measured, ...work, rounds, dynamoMs }));
 }
 
-async function register(baseUrl: string, bearer: string, upstreamUrl: string): Promise<void> {
+/** Registers the intent. */
+export async function register(baseUrl: string, bearer: string, upstreamUrl: string): Promise<void> {
   const http = openHttp({ url: baseUrl });
   const service = { service_name: 'Benchmark', service_url: 'https://bench.example', description: 'Answers what it is sent.' };
   const saved = await http.send('POST', '/api/services', { bearer, body: service });

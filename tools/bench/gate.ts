@@ -12,7 +12,7 @@ export interface PolicyFile {
 }
 
 /** The shipped policy with a rate that no benchmark reaches. */
-function writePolicy(change: (policy: PolicyFile) => void) {
+export function writePolicy(change: (policy: PolicyFile) => void = () => {}) {
   const folder = mkdtempSync(join(tmpdir(), 'intent-gate-bench-'));
   const policyFile = join(folder, 'policy.json');
   const policy = readFileSync(join(projectRoot, 'policy.json'), 'utf8').replace(/("rightOperand": )60\b/, '$11000000');
