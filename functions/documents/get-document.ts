@@ -1,9 +1,9 @@
 import { documentQuery } from '../../schemas/documents/document.ts';
 import { type AdminAction, serveAdmin } from '../core/admin/for-admins.ts';
 import { pack } from '../core/json/pack.ts';
-import { CallFailed, describeCallError } from '../core/relay/call-failure.ts';
+import { CallFailed, type CallFailure, describeCallError } from '../core/relay/call-failure.ts';
 import { checkOrigin, type EgressRules, egressRulesFromEnvironment, withOwnHost } from '../core/relay/egress.ts';
-import { openFileClient } from '../core/relay/fetch-document.ts';
+import { complaints, openFileClient } from '../core/relay/fetch-document.ts';
 import { essenceOf } from '../core/relay/media-type.ts';
 import { ApiError, invalidParameter } from '../core/runtime/api-error.ts';
 
@@ -14,6 +14,12 @@ export interface Deps {
 
 /** Maximum size of an answer that Lambda returns, in bytes as gzipped; it allows 6 MB in Base64. */
 const maxPackedBytes = 4_400_000;
+
+const reasons: Partial<Record<CallFailure, string>> = {
+  ...complaints,
+  deadline: 'it does not answer in time',
+  answer_too_large: 'it has more than 20 MB',
+};
 
 const accept = 'application/json, application/yaml, */*;q=0.1';
 
@@ -27,7 +33,8 @@ export const createAction =
     const { status, headers, body } = await get(new URL(url), request.baseUrl, accept).catch((error: unknown) => {
       const failure = describeCallError(error, 'deadline');
       if (!(failure instanceof CallFailed)) throw failure;
-      throw notRead(failure.reason, { reason: failure.reason }, failure);
+      const { reason } = failure;
+      throw notRead(reasons[reason] ?? 'the connection broke', { reason }, failure);
     });
     const location = headers.location && URL.parse(headers.location, url)?.href;
     if (location && status >= 300 && status < 400)

@@ -2,19 +2,13 @@ import { findProxy, throughProxy } from '../../client/proxy.ts';
 import { CallFailed } from '../../functions/core/relay/call-failure.ts';
 import { DialError, dial, resolveBySystem } from '../../functions/core/relay/dial.ts';
 import { checkOrigin, type EgressRules } from '../../functions/core/relay/egress.ts';
+import { complaints } from '../../functions/core/relay/fetch-document.ts';
 import { openHttpClient } from '../../functions/core/relay/http-client.ts';
 import { CliFailure, usageFailure } from '../failure.ts';
 
 const connectTimeoutMs = 5_000;
 const deadlineMs = 60_000;
 const maxBytes = 100 * 1024 * 1024;
-
-const complaints: Record<DialError['failure'], string> = {
-  no_address: 'its host has no address',
-  refused_address: 'its host has an address that may not be called: only public addresses are',
-  unreachable: 'it cannot be reached',
-  tls_failed: 'its certificate is not valid for its name',
-};
 
 export function openFetcher(rules: EgressRules) {
   const client = openHttpClient((target) => dial(target, { rules, resolve: resolveBySystem, connectTimeoutMs }), maxBytes);

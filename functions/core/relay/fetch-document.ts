@@ -1,7 +1,7 @@
 import { type JsonValue, parseJson } from '../json/json.ts';
 import { bounded } from '../runtime/invocation.ts';
 import { CallFailed } from './call-failure.ts';
-import { type DialOptions, dial, resolveBySystem } from './dial.ts';
+import { type DialFailure, type DialOptions, dial, resolveBySystem } from './dial.ts';
 import { checkOrigin, withOwnHost } from './egress.ts';
 import { isJsonType } from './endpoint.ts';
 import { type HttpAnswer, openHttpClient } from './http-client.ts';
@@ -14,6 +14,14 @@ export interface DocumentOptions extends Pick<DialOptions, 'rules'>, Partial<Pic
 }
 
 const connectTimeoutMs = 3_000;
+
+/** Why nothing is read at an address, in words. */
+export const complaints: Record<DialFailure, string> = {
+  no_address: 'its host has no address',
+  refused_address: 'its host has an address that may not be called: only public addresses are',
+  unreachable: 'it cannot be reached',
+  tls_failed: 'its certificate is not valid for its name',
+};
 
 /**
  * Opens a client that gets files at untrusted addresses, with the same protection as calls: checked addresses only, no redirects. Sends nothing that

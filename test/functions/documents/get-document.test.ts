@@ -61,9 +61,9 @@ test.each<[path: string, refusal: object]>([
   ['/missing', refused('status 404', { upstream_status: 404 })],
   ['/page', refused('it is a web page', { upstream_status: 200 })],
   ['/latin1', refused('it is not in UTF-8', { upstream_status: 200 })],
-  ['/large', refused('answer_too_large', { reason: 'answer_too_large' })],
-  ['/never', refused('deadline', { reason: 'deadline' })],
-  ['http://127.0.0.1:1/', refused('unreachable', { reason: 'unreachable' })],
+  ['/large', refused('it has more than 20 MB', { reason: 'answer_too_large' })],
+  ['/never', refused('it does not answer in time', { reason: 'deadline' })],
+  ['http://127.0.0.1:1/', refused('it cannot be reached', { reason: 'unreachable' })],
 ])('no document is read at %s', async (path, refusal) => {
   expect(refusalOf(await ask(path))).toEqual(refusal);
 });
