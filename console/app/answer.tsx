@@ -3,7 +3,7 @@ import { Fold, useFirst } from './components/controls.tsx';
 import { Copyable } from './components/copyable.tsx';
 import { Table } from './components/table.tsx';
 import { Panels } from './components/tabs.tsx';
-import { Shown } from './components/text.tsx';
+import { Code, Shown } from './components/text.tsx';
 
 /** An answer as tables, as a tree, or as received. */
 export const Answer = ({ value }: { value: unknown }) => (
@@ -123,9 +123,7 @@ function Tree({ value, name, depth = 0 }: { value: unknown; name?: string; depth
     return (
       <p>
         {label}
-        <code>
-          <Shown text={value === undefined ? '' : JSON.stringify(value)} />
-        </code>
+        <Code text={value === undefined ? '' : JSON.stringify(value)} />
       </p>
     );
   }

@@ -3,7 +3,7 @@ import type { PendingExecution } from '../../client/types.ts';
 import { Answer } from './answer.tsx';
 import { Button } from './components/controls.tsx';
 import { EmptyState } from './components/states.tsx';
-import { Badge, Heading, Shown, Time } from './components/text.tsx';
+import { Badge, ButtonLink, Heading, Shown, Time } from './components/text.tsx';
 import { features } from './features.ts';
 import { type Call, calls, followCall, forgetCalls } from './made-calls.ts';
 import { linkTo } from './route.ts';
@@ -22,9 +22,7 @@ export function Calls() {
       {made.length === 0 ? (
         <EmptyState title="No calls yet">
           <p>
-            <a class="button" href={linkTo([])}>
-              Find an operation to run
-            </a>
+            <ButtonLink to={linkTo([])} title="Find an operation to run" />
           </p>
         </EmptyState>
       ) : (

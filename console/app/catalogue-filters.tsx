@@ -2,7 +2,7 @@ import { methods } from '../../schemas/intent.ts';
 import type { ServiceList } from '../../schemas/service.ts';
 import { Button, Choice } from './components/controls.tsx';
 import { EmptyState } from './components/states.tsx';
-import { Shown } from './components/text.tsx';
+import { ButtonLink, Shown } from './components/text.tsx';
 import { linkTo } from './route.ts';
 
 export const filterNames = ['query', 'service', 'method', 'tags', 'permitted'] as const;
@@ -74,14 +74,8 @@ export const NothingFound = ({ filters: { query, ...others } }: { filters: Filte
     <EmptyState title="Nothing found">
       <p>Try other words{isFiltered && ', or fewer filters'}.</p>
       <p class="buttons">
-        {isFiltered && query !== '' && (
-          <a class="button" href={linkTo([], { query })}>
-            Clear filters
-          </a>
-        )}
-        <a class="button" href={linkTo([])}>
-          Show everything
-        </a>
+        {isFiltered && query !== '' && <ButtonLink to={linkTo([], { query })} title="Clear filters" />}
+        <ButtonLink to={linkTo([])} title="Show everything" />
       </p>
     </EmptyState>
   );

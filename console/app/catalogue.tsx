@@ -7,7 +7,7 @@ import { FilterBar, type Filters, filterNames, NothingFound } from './catalogue-
 import { Pages, useFirst } from './components/controls.tsx';
 import { Icon } from './components/icon.tsx';
 import { Failure, Skeleton } from './components/states.tsx';
-import { Badge, Heading, Part, Shown } from './components/text.tsx';
+import { Badge, Heading, Link, Part, Shown } from './components/text.tsx';
 import { deployment } from './deployment.ts';
 import { useRead, useServices } from './gate.ts';
 import { Hit } from './hit.tsx';
@@ -188,10 +188,7 @@ function ServiceCards({ services, error }: { services: ServiceList['services']; 
         {shown.map(({ service_id, service_name, description, intents, paused }) => (
           <li key={service_id}>
             <h3>
-              <a href={linkTo([], { service: service_name })}>
-                <Shown text={service_name} />
-              </a>{' '}
-              {paused && <Badge tone="bad">paused</Badge>}
+              <Link to={linkTo([], { service: service_name })} text={service_name} /> {paused && <Badge tone="bad">paused</Badge>}
             </h3>
             <p class="brief">
               <Shown text={description} />

@@ -1,6 +1,6 @@
 import { Copyable } from './components/copyable.tsx';
 import { Table } from './components/table.tsx';
-import { Heading, Part } from './components/text.tsx';
+import { ButtonLink, Heading, Part } from './components/text.tsx';
 import { deployment } from './deployment.ts';
 
 const { publicUrl, offersSignIn } = deployment;
@@ -8,11 +8,7 @@ const url = `${publicUrl}/mcp${offersSignIn ? '/sign-in' : ''}`;
 
 const add = (program: string, rest: string) => <Copyable label={`Command for ${program}`} text={`${program} mcp add ${rest}`} />;
 
-const link = (host: string, href: string) => (
-  <a class="button" href={href}>
-    Add to {host}
-  </a>
-);
+const link = (host: string, to: string) => <ButtonLink to={to} title={`Add to ${host}`} />;
 
 /** How each known MCP host is connected to the gate's address. */
 const hosts: Record<string, () => ReturnType<typeof add>> = {

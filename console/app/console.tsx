@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { Calls } from './calls.tsx';
 import { Catalogue, useSearchKey } from './catalogue.tsx';
 import { Icon } from './components/icon.tsx';
-import { attention, Heading, upTo99 } from './components/text.tsx';
+import { attention, Heading, upTo99, Way } from './components/text.tsx';
 import { Toasts } from './components/toast.tsx';
 import { Connect } from './connect.tsx';
 import { Consent } from './consent.tsx';
@@ -115,9 +115,7 @@ function NotFound() {
   return (
     <>
       <Heading title="Not found">Page not found</Heading>
-      <p>
-        <a href={linkTo([])}>Go to the catalogue</a>
-      </p>
+      <Way to={linkTo([])} title="Go to the catalogue" />
     </>
   );
 }

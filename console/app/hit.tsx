@@ -1,5 +1,5 @@
 import type { CataloguePage } from '../../schemas/intent.ts';
-import { Badge, MethodBadge, Shown, type Tone } from './components/text.tsx';
+import { Badge, Code, MethodBadge, Shown, type Tone } from './components/text.tsx';
 import type { Terms } from './policy-terms.ts';
 import { linkTo } from './route.ts';
 
@@ -21,9 +21,7 @@ export const Hit = ({ intent, terms }: { intent: CataloguePage['intents'][number
         {intent.required.map((name, at) => (
           <span key={name}>
             {at > 0 && ', '}
-            <code>
-              <Shown text={name} />
-            </code>
+            <Code text={name} />
           </span>
         ))}{' '}
         · <code>{intent.intent_uid}</code>

@@ -8,7 +8,7 @@ import { Copyable } from './components/copyable.tsx';
 import { Failure, Skeleton } from './components/states.tsx';
 import { FoldedTable, Table } from './components/table.tsx';
 import { Panels } from './components/tabs.tsx';
-import { Badge, Heading, Items, Link, LongText, MethodBadge, Part, Shown, Type, Way } from './components/text.tsx';
+import { Badge, ButtonLink, Code, Heading, Items, Link, LongText, MethodBadge, Part, Shown, Way } from './components/text.tsx';
 import { deployment } from './deployment.ts';
 import { describeType, readParameters, type Typed, typeValues } from './field-values.ts';
 import { useRead } from './gate.ts';
@@ -58,13 +58,9 @@ function Loaded({ intent, terms, given, isAdmin }: LoadedProps) {
       <nav class="quiet" aria-label="Breadcrumb">
         <a href={linkTo([])}>Catalogue</a> / <Link to={linkTo([], { service: intent.service_name })} text={intent.service_name} />
       </nav>
-      <div class="toolbar title">
+      <div class="toolbar">
         <Heading title={intent.intent_name} />
-        {isAdmin && (
-          <a class="button" href={linkTo(['intents', intent.intent_uid, 'edit'])}>
-            Edit
-          </a>
-        )}
+        {isAdmin && <ButtonLink to={linkTo(['intents', intent.intent_uid, 'edit'])} title="Edit" />}
       </div>
       <p class="badges">
         <MethodBadge method={intent.endpoint.method} />
@@ -115,7 +111,7 @@ function Loaded({ intent, terms, given, isAdmin }: LoadedProps) {
 const maxMembers = 12;
 
 function Returned({ outputs }: { outputs: FullIntent['output_parameters'] }) {
-  const rows = outputs.map((output) => [output.name, <Type text={describeType(output)} />, output.description]);
+  const rows = outputs.map((output) => [output.name, <Code text={describeType(output)} />, output.description]);
   const table = { label: 'Members of the response', heads: ['Name', 'Type', 'Meaning'], rows };
   return rows.length > maxMembers ? <FoldedTable title="Members" {...table} /> : <Table {...table} />;
 }

@@ -7,7 +7,7 @@ import { FormField } from './components/field.tsx';
 import { FoldedFields } from './components/fields.tsx';
 import { Failure } from './components/states.tsx';
 import { FoldedTable, Table } from './components/table.tsx';
-import { Prose, StatusBadge, Type } from './components/text.tsx';
+import { Code, Prose, StatusBadge, Way } from './components/text.tsx';
 import { deployment } from './deployment.ts';
 import { readFields, type Typed } from './field-values.ts';
 import { exchange } from './gate.ts';
@@ -23,9 +23,7 @@ onOtherUser(() => tokens.set({}));
 export const OperationView = ({ operation }: { operation: Operation }) => (
   <>
     <Prose text={operation.description} />
-    <p>
-      <a href={linkTo(['reference', operation.operationId])}>Link to this operation</a>
-    </p>
+    <Way to={linkTo(['reference', operation.operationId])} title="Link to this operation" />
     <RequestForm operation={operation} />
   </>
 );
@@ -160,7 +158,7 @@ const Members = ({ body: { members }, label }: { body: Body; label: string }) =>
     heads={['Name', 'Type', 'Required', 'Meaning']}
     rows={members.map(({ name, type, isRequired, description = '' }) => [
       <code>{name}</code>,
-      <Type text={type} />,
+      <Code text={type} />,
       isRequired ? 'yes' : 'no',
       <Prose text={description} />,
     ])}

@@ -8,7 +8,7 @@ import { Command } from '../components/copyable.tsx';
 import { Fields } from '../components/fields.tsx';
 import { Failure } from '../components/states.tsx';
 import { FoldedTable } from '../components/table.tsx';
-import { Badge, Heading, Items, Link, Shown, Way } from '../components/text.tsx';
+import { Badge, ButtonLink, Heading, Items, Link, Shown, Way } from '../components/text.tsx';
 import type { Field } from '../field-values.ts';
 import { useRead } from '../gate.ts';
 import { linkTo } from '../route.ts';
@@ -205,20 +205,13 @@ function NextSteps({ serviceId, dry: { changes } }: { serviceId: string; dry: Dr
         </p>
       )}
       <p class="buttons">
-        <a
-          class={needsCredential ? 'button main' : 'button'}
-          href={linkTo(['services', serviceId], needsCredential ? { tab: 'credential' } : {})}
-        >
-          {needsCredential ? 'Set its credential' : 'Go to the service'}
-        </a>
-        <a class={needsCredential ? 'button' : 'button main'} href={linkTo([], { service: changes.name })}>
-          Explore its operations
-        </a>
-        {!hasNamespace && (
-          <a class="button" href={linkTo(['services', serviceId], { tab: 'settings' })}>
-            Delegate to a team
-          </a>
+        {needsCredential ? (
+          <ButtonLink to={linkTo(['services', serviceId], { tab: 'credential' })} title="Set its credential" kind="main" />
+        ) : (
+          <ButtonLink to={linkTo(['services', serviceId])} title="Go to the service" />
         )}
+        <ButtonLink to={linkTo([], { service: changes.name })} title="Explore its operations" kind={needsCredential ? '' : 'main'} />
+        {!hasNamespace && <ButtonLink to={linkTo(['services', serviceId], { tab: 'settings' })} title="Delegate to a team" />}
       </p>
     </>
   );

@@ -5,7 +5,7 @@ import { type SavedService, type ServiceList, type ShownService, serviceInput, s
 import { Awaited, EmptyState, Failure } from '../components/states.tsx';
 import { type Column, DataTable } from '../components/table.tsx';
 import { Tabs } from '../components/tabs.tsx';
-import { Badge, Heading, Link, LongText, MethodBadge, Part, Way } from '../components/text.tsx';
+import { Badge, ButtonLink, Heading, Link, LongText, MethodBadge, Part, Way } from '../components/text.tsx';
 import { showToast } from '../components/toast.tsx';
 import { ask, useAll, useRead, useServices } from '../gate.ts';
 import { go, linkTo, pathOf } from '../route.ts';
@@ -52,14 +52,10 @@ export function Services() {
   ];
   return (
     <>
-      <div class="toolbar title">
+      <div class="toolbar">
         <Heading title="Services" />
-        <a class="button" href={linkTo(['services', 'new'])}>
-          Register a service
-        </a>
-        <a class="button main" href={linkTo(['import'])}>
-          Import a document
-        </a>
+        <ButtonLink to={linkTo(['services', 'new'])} title="Register a service" />
+        <ButtonLink to={linkTo(['import'])} title="Import a document" kind="main" />
       </div>
       <Awaited reading={reading} />
       {services && (
@@ -144,11 +140,9 @@ export function ServiceView({ id, query }: { id: string; query: URLSearchParams 
   return (
     <article>
       <Way to={linkTo(['services'])} title="Services" />
-      <div class="toolbar title">
+      <div class="toolbar">
         <Heading title={record.service_name} />
-        <a class="button" href={linkTo(['services', id, 'new'])}>
-          New intent
-        </a>
+        <ButtonLink to={linkTo(['services', id, 'new'])} title="New intent" />
       </div>
       <p>
         <LongText text={record.description} maxLength={200} /> {record.paused && <Badge tone="bad">paused</Badge>}{' '}
@@ -253,9 +247,7 @@ function Operations({ id }: { id: string }) {
           textOf={({ intent_uid, intent_name, method, url }) => `${intent_name} ${intent_uid} ${method} ${url}`}
           empty={
             <EmptyState title="This service has no operations yet">
-              <p>
-                <a href={linkTo(['import'])}>Import a document</a>
-              </p>
+              <Way to={linkTo(['import'])} title="Import a document" />
             </EmptyState>
           }
         />

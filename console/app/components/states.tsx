@@ -4,7 +4,7 @@ import { isObject } from '../../../functions/core/json/json.ts';
 import { describeFailure, SignInEnded } from '../gate.ts';
 import { linkTo } from '../route.ts';
 import { Button, SignIn } from './controls.tsx';
-import { Shown } from './text.tsx';
+import { Code, Shown, Way } from './text.tsx';
 
 /** An error message, with a way to retry. */
 export function Failure({ error, retry }: { error: unknown; retry?: (() => void) | undefined }) {
@@ -63,9 +63,7 @@ const Reason = ({ details }: { details: Record<string, unknown> }) => {
       {sentence !== undefined && (
         <details>
           <summary>Full response</summary>
-          <code>
-            <Shown text={whole} />
-          </code>
+          <Code text={whole} />
         </details>
       )}
     </figure>
@@ -95,11 +93,7 @@ function sentenceIn(said: unknown): string | undefined {
 /** The next step, where the message does not give one. */
 function NextStep({ refusal: { code, status, details } }: { refusal: Refusal }) {
   if (code === 'FORBIDDEN' && !['not_admin', 'namespace'].includes(String(details.reason)))
-    return (
-      <p>
-        <a href={linkTo([], { permitted: 'true' })}>Find an operation that you may run</a>
-      </p>
-    );
+    return <Way to={linkTo([], { permitted: 'true' })} title="Find an operation that you may run" />;
   if (code !== 'INTENT_EXECUTION_FAILED') return null;
   if (status === 422 || (details.upstream_status === 403 && details.upstream_body !== undefined))
     return <p>Correct the parameters, then run it again.</p>;

@@ -27,8 +27,8 @@ function shorten(text: string, maxLength: number): string {
   return /^.*[.!?](?=\s)/s.exec(head)?.[0] ?? `${head.slice(0, maxLength).replace(/\s\S*$/, '')}…`;
 }
 
-/** A type in a table, which is broken only between its words. */
-export const Type = ({ text }: { text: string }) => (
+/** Third-party text as code. */
+export const Code = ({ text }: { text: string }) => (
   <code>
     <Shown text={text} />
   </code>
@@ -38,6 +38,13 @@ export const Type = ({ text }: { text: string }) => (
 export const Link = ({ to, text }: { to: string; text: string }) => (
   <a href={to}>
     <Shown text={text} />
+  </a>
+);
+
+/** A link that looks like a button. */
+export const ButtonLink = ({ to, title, kind = '' }: { to: string; title: string; kind?: 'main' | '' }) => (
+  <a class={`button ${kind}`} href={to}>
+    {title}
   </a>
 );
 

@@ -4,7 +4,7 @@ import { Act } from '../admin/act.tsx';
 import { SignIn } from '../components/controls.tsx';
 import { Awaited, EmptyState } from '../components/states.tsx';
 import { Table } from '../components/table.tsx';
-import { Badge, Heading, Shown, Time } from '../components/text.tsx';
+import { Badge, Heading, Link, Shown, Time } from '../components/text.tsx';
 import { deployment } from '../deployment.ts';
 import { ask, useRead } from '../gate.ts';
 import type { Section } from '../section.ts';
@@ -51,9 +51,7 @@ function Own() {
         label="Connections"
         heads={['Service', 'Since', 'Scopes', 'State', 'Action']}
         rows={found.map(({ service_id, service_name = service_id, scopes, state, connected_at, failure, url }) => [
-          <a href={url}>
-            <Shown text={service_name} />
-          </a>,
+          <Link to={url} text={service_name} />,
           <Time at={connected_at} />,
           scopes.join(', '),
           state === 'connected' ? (
