@@ -1,7 +1,7 @@
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo } from 'preact/hooks';
 import { errorTable } from '../../schemas/errors.ts';
 import type { ApiDocument } from '../../schemas/openapi.ts';
-import { Fold } from './components/controls.tsx';
+import { Fold, useFilter } from './components/controls.tsx';
 import { Awaited } from './components/states.tsx';
 import { Table } from './components/table.tsx';
 import { Badge, Heading, MethodBadge, Part, Prose } from './components/text.tsx';
@@ -16,12 +16,8 @@ export function ReferenceView({ path: [, selected = ''] }: Route) {
   const reading = useRead<ApiDocument>('/openapi.json');
   const { answer, error } = reading;
   const all = useMemo(() => (answer ? listOperations(answer.value) : []), [answer]);
-  const [filter, setFilter] = useState('');
-  const words = filter.toLowerCase().split(/\s+/);
-  const operations = all.filter(({ method, path, summary }) => {
-    const text = `${method} ${path} ${summary}`.toLowerCase();
-    return words.every((word) => text.includes(word));
-  });
+  const { matches, field } = useFilter('operations');
+  const operations = all.filter(({ method, path, summary }) => matches(`${method} ${path} ${summary}`));
   const groups = (answer?.value.tags ?? []).flatMap(({ name, description }) => {
     const own = operations.filter(({ tags }) => tags.includes(name));
     return own.length === 0 ? [] : [{ name, description, own }];
@@ -49,13 +45,7 @@ export function ReferenceView({ path: [, selected = ''] }: Route) {
       <div class="reference">
         {answer && (
           <nav aria-label="Operations">
-            <input
-              type="search"
-              aria-label="Filter: operations"
-              placeholder="Filter"
-              value={filter}
-              onInput={({ currentTarget }) => setFilter(currentTarget.value)}
-            />
+            {field}
             {groups.map(({ name, own }) => (
               <section key={name}>
                 <p>{name}</p>

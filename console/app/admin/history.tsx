@@ -3,7 +3,7 @@ import type { Difference } from '../../../registry/differences.ts';
 import { compareVersions, findObstacle, readWhole, undoChanges } from '../../../registry/undo.ts';
 import { type ChangeDetails, type ChangePage, changedKinds, type LogEntry } from '../../../schemas/changes.ts';
 import type { ServiceList } from '../../../schemas/service.ts';
-import { Choice } from '../components/controls.tsx';
+import { Choice, SearchField } from '../components/controls.tsx';
 import { Awaited } from '../components/states.tsx';
 import { FoldedTable, Table } from '../components/table.tsx';
 import { Ago, Heading, Link, Part, Shown, Time, Way } from '../components/text.tsx';
@@ -26,11 +26,9 @@ export function History({ query }: { query: URLSearchParams }) {
       <div class="toolbar">
         <Choice label="Kind" none="All kinds" options={changedKinds} value={asked.kind ?? ''} onChoose={(kind) => show('kind', kind)} />
         {Object.entries(filters).map(([name, label]) => (
-          <input
+          <SearchField
             key={name}
-            type="search"
-            aria-label={label}
-            placeholder={label}
+            label={label}
             value={asked[name] ?? ''}
             onChange={({ currentTarget }) => show(name, currentTarget.value)}
           />

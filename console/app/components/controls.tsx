@@ -116,6 +116,28 @@ export const Choice = ({ label, none, options, value, onChoose }: ChoiceProps) =
   </select>
 );
 
+type SearchFieldProps = { label: string } & Pick<InputHTMLAttributes<HTMLInputElement>, 'placeholder' | 'value' | 'onInput' | 'onChange'>;
+
+/** A search field in a toolbar, whose label is inside it. */
+export const SearchField = ({ label, ...rest }: SearchFieldProps) => (
+  <input type="search" aria-label={label} placeholder={label} {...rest} />
+);
+
+/** A field for words, and which texts have all of them. */
+export function useFilter(label: string, onFilter?: () => void) {
+  const [filter, setFilter] = useState('');
+  const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
+  const onInput = ({ currentTarget }: { currentTarget: HTMLInputElement }) => {
+    setFilter(currentTarget.value);
+    onFilter?.();
+  };
+  return {
+    isFiltering: words.length > 0,
+    matches: (text: string) => words.every((word) => text.toLowerCase().includes(word)),
+    field: <SearchField label={`Filter: ${label}`} placeholder="Filter" value={filter} onInput={onInput} />,
+  };
+}
+
 interface DropFieldProps extends Pick<InputHTMLAttributes, 'accept' | 'disabled' | 'multiple'> {
   label: string;
   hint?: string;

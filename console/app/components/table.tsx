@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { Pages, useFirst } from './controls.tsx';
+import { Pages, useFilter, useFirst } from './controls.tsx';
 import { Icon } from './icon.tsx';
 import { Shown } from './text.tsx';
 
@@ -70,10 +70,9 @@ export function DataTable<Row>({
   choice,
 }: DataTableProps<Row>) {
   const [sorting, setSorting] = useState<{ head: string; isDescending: boolean }>();
-  const [filter, setFilter] = useState('');
   const [page, setPage] = useState(1);
-  const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
-  const matching = textOf && words.length > 0 ? rows.filter((row) => holdsAll(textOf(row).toLowerCase(), words)) : rows;
+  const { isFiltering, matches, field } = useFilter(label, () => setPage(1));
+  const matching = textOf && isFiltering ? rows.filter((row) => matches(textOf(row))) : rows;
   const sortBy = columns.find(({ head }) => head === sorting?.head)?.sortBy;
   const sorted = sortBy ? matching.toSorted((a, b) => compare(sortBy(a), sortBy(b), sorting?.isDescending ?? false)) : matching;
   const hasHeads = columns.some(({ head }) => head !== '');
@@ -85,17 +84,8 @@ export function DataTable<Row>({
     <>
       {textOf && (
         <div class="toolbar">
-          <input
-            type="search"
-            aria-label={`Filter: ${label}`}
-            placeholder="Filter"
-            value={filter}
-            onInput={({ currentTarget }) => {
-              setFilter(currentTarget.value);
-              setPage(1);
-            }}
-          />
-          {words.length > 0 && (
+          {field}
+          {isFiltering && (
             <span class="quiet" role="status">
               {matching.length} of {rows.length}
             </span>
@@ -192,8 +182,6 @@ function Check({ keys, label, left, onLeft }: CheckProps) {
     />
   );
 }
-
-const holdsAll = (text: string, words: readonly string[]): boolean => words.every((word) => text.includes(word));
 
 function compare(left: string | number | undefined, right: string | number | undefined, isDescending: boolean): number {
   if (left === undefined || right === undefined) return Number(left === undefined) - Number(right === undefined);
