@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { JudgedIntent } from '../../functions/core/policy/conditions.ts';
+import { type JudgedIntent, judgedIntent } from '../../functions/core/policy/conditions.ts';
 import type { CataloguePage } from '../../schemas/intent.ts';
 import type { Policy } from '../../schemas/policy.ts';
 import type { ServiceList } from '../../schemas/service.ts';
@@ -83,7 +83,7 @@ export function Catalogue({ query }: { query: URLSearchParams }) {
           {intents.length === 0 && <NothingFound filters={filters} />}
           <ul class="list hits">
             {intents.map((intent) => (
-              <Hit key={intent.intent_uid} intent={intent} terms={termsOf(judged(intent))} />
+              <Hit key={intent.intent_uid} intent={intent} terms={termsOf(judgedIntent({ ...intent, endpoint: intent }, intent))} />
             ))}
           </ul>
           {pagination && <Pages page={Number(page)} of={pagination.total_pages} onPage={(next) => show({ page: String(next) })} />}
@@ -92,13 +92,6 @@ export function Catalogue({ query }: { query: URLSearchParams }) {
     </section>
   );
 }
-
-const judged = ({ intent_uid, method, tags, service_name }: CataloguePage['intents'][number]): JudgedIntent => ({
-  intentUid: intent_uid,
-  method,
-  tags,
-  service: { service_name },
-});
 
 const countOf = (count: number): string => `${count.toLocaleString('en')} ${count === 1 ? 'operation' : 'operations'}`;
 

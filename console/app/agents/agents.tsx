@@ -149,7 +149,7 @@ function AgentView({ id: given, thumbprint }: { id: string; thumbprint: string |
       <Way to={linkTo(['agents'])} title="Agents" />
       <Heading title={name} />
       {isUnknown ? <p role="status">The gate has no record of this agent.</p> : <Failure error={error} retry={reload} />}
-      {error instanceof Refusal && error.status === 409 && <Candidates id={id} thumbprint={thumbprint} refusal={error} />}
+      {error instanceof Refusal && error.status === 409 && <Candidates id={given} thumbprint={thumbprint} details={error.details} />}
       {agent && (
         <>
           <p role="status">
@@ -235,26 +235,17 @@ function Limits({ usage }: Pick<AgentWithUsage, 'usage'>) {
 }
 
 /** Links to the candidates, if an id has several keys or a key several ids. */
-function Candidates({
-  id,
-  thumbprint,
-  refusal: { details },
-}: {
-  id: string | undefined;
-  thumbprint: string | undefined;
-  refusal: Refusal;
-}) {
+function Candidates({ id, thumbprint = '', details }: Pick<Refusal, 'details'> & { id: string; thumbprint: string | undefined }) {
   const listOf = (name: string) => (Array.isArray(details[name]) ? details[name].map(String) : []);
+  const candidates = [
+    ...listOf('key_thumbprints').map((key) => ({ text: key, to: linkTo(['agents', id], { key }) })),
+    ...listOf('agent_ids').map((name) => ({ text: name, to: linkTo(['agents', name], { key: thumbprint }) })),
+  ];
   return (
     <ul>
-      {listOf('key_thumbprints').map((key) => (
-        <li key={key}>
-          <Link to={linkTo(['agents', id ?? noAgentId], { key })} text={key} />
-        </li>
-      ))}
-      {listOf('agent_ids').map((name) => (
-        <li key={name}>
-          <Link to={linkTo(['agents', name], { key: thumbprint ?? '' })} text={name} />
+      {candidates.map(({ text, to }) => (
+        <li key={text}>
+          <Link to={to} text={text} />
         </li>
       ))}
     </ul>
