@@ -96,16 +96,8 @@ export const typeValues = (fields: readonly Field[], values: Record<string, unkn
   );
 
 /** Briefly describes the valid values. */
-export function describeType({
-  type,
-  format,
-  minimum,
-  maximum,
-  minLength,
-  maxLength,
-  pattern,
-  default: usual,
-}: Omit<Parameter, 'name'>): string {
+export function describeType(definition: Omit<Parameter, 'name'>): string {
+  const { type, format, minimum, maximum, minLength, maxLength, pattern, default: usual } = definition;
   return [
     format ?? (type === 'any' ? 'any value' : type),
     ...(minimum === undefined ? [] : [`at least ${numberText(minimum)}`]),

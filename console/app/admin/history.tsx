@@ -150,7 +150,7 @@ function Details({ seq, whole }: { seq: string; whole: readonly ChangeDetails[] 
         <Shown text={actor.user_name ?? actor.client_id ?? actor.subject} />, <Time at={at} />, request <code>{request_id}</code>
       </p>
       {whole.length > 1 && <p>Part of an import of {whole.length} entries.</p>}
-      <FoldedTable title="Records" label="Records" rows={created.map((text) => [text])} />
+      <FoldedTable title="Records" rows={created.map((text) => [text])} />
       {records.map(
         ({ kind, id, action, differences }) =>
           differences && (

@@ -117,13 +117,9 @@ export function ImportPlan({ dry, onApply, onMain }: ImportPlanProps) {
           choice={{ verb: 'Import', left, onLeft: setLeft }}
         />
       )}
-      <FoldedTable title="Left out" label="Left out" rows={plan.skipped.map(({ operation, reason }) => [operation, reason])} />
-      {files.length > 1 && <FoldedTable title="Files read" label="Files read" rows={files.map((file): [string, string] => [file, ''])} />}
-      <FoldedTable
-        title="Differences from the document"
-        label="Differences from the document"
-        rows={plan.notes.map(({ path, note }) => [path, note])}
-      />
+      <FoldedTable title="Left out" rows={plan.skipped.map(({ operation, reason }) => [operation, reason])} />
+      {files.length > 1 && <FoldedTable title="Files read" rows={files.map((file): [string, string] => [file, ''])} />}
+      <FoldedTable title="Differences from the document" rows={plan.notes.map(({ path, note }) => [path, note])} />
     </Part>
   );
 }

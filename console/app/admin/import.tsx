@@ -188,7 +188,7 @@ const Imported = ({ applied, dry }: { applied: Applied; dry: DryRun }) => (
     </h2>
     {applied.service_changed && <p>Service settings changed ({applied.service_changed.join(', ')}).</p>}
     <Items title={describeUnwanted(dry.changes.unwanted.length, 'kept')} texts={dry.changes.unwanted} />
-    <FoldedTable title="Failed" label="Failed" rows={applied.failed.map(({ intent_uid, message }) => [intent_uid, message])} />
+    <FoldedTable title="Failed" rows={applied.failed.map(({ intent_uid, message }) => [intent_uid, message])} />
     {applied.service_id !== undefined && <NextSteps serviceId={applied.service_id} dry={dry} />}
   </section>
 );

@@ -58,17 +58,8 @@ interface DataTableProps<Row> {
 }
 
 /** A table that sorts, filters and paginates in the browser. */
-export function DataTable<Row>({
-  label,
-  columns,
-  rows,
-  keyOf,
-  textOf,
-  pageLength = 50,
-  empty = null,
-  isPlain,
-  choice,
-}: DataTableProps<Row>) {
+export function DataTable<Row>(props: DataTableProps<Row>) {
+  const { label, columns, rows, keyOf, textOf, pageLength = 50, empty = null, isPlain, choice } = props;
   const [sorting, setSorting] = useState<{ head: string; isDescending: boolean }>();
   const [page, setPage] = useState(1);
   const { isFiltering, matches, field } = useFilter(label, () => setPage(1));
@@ -189,14 +180,14 @@ function compare(left: string | number | undefined, right: string | number | und
   return isDescending ? -order : order;
 }
 
-/** A collapsed table, if there are rows. */
-export function FoldedTable({ title, rows, ...rest }: { title: string } & TableProps) {
+/** A collapsed table, if there are rows. Its label is its title unless another one is given. */
+export function FoldedTable({ title, label = title, rows, ...rest }: { title: string; label?: string } & Omit<TableProps, 'label'>) {
   const [shown, more] = useFirst(rows, 200);
   if (rows.length === 0) return null;
   return (
     <details>
       <summary>{`${title} (${rows.length})`}</summary>
-      <Table {...rest} rows={shown} />
+      <Table {...rest} label={label} rows={shown} />
       {more}
     </details>
   );

@@ -15,7 +15,7 @@ interface ChartProps {
   /** stacked from the bottom, each with a value per slot */
   series: readonly Series[];
   nameValue?(value: number): string;
-  nameTime?(timeMs: number): string;
+  nameTime(timeMs: number): string;
   /** what the bar of a slot links to */
   linkOf(timeMs: number): string;
 }
@@ -28,7 +28,7 @@ const margin = { left: 44, right: 8, top: 10, bottom: 22 };
 const plotHeight = height - margin.top - margin.bottom;
 
 /** A stacked bar chart over time, from the first slot with a value, with a table of the same data. */
-export function Chart({ title, nameValue = String, nameTime = nameHour, linkOf, ...all }: ChartProps) {
+export function Chart({ title, nameValue = String, nameTime, linkOf, ...all }: ChartProps) {
   const used = all.times.findIndex((_, at) => all.series.some(({ values }) => (values[at] ?? 0) > 0));
   const first = Math.max(0, Math.min(used, all.times.length - fewest));
   const times = all.times.slice(first);
@@ -106,8 +106,6 @@ export function Chart({ title, nameValue = String, nameTime = nameHour, linkOf, 
     </figure>
   );
 }
-
-const nameHour = (timeMs: number): string => new Date(timeMs).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
 
 /** Four or five round numbers, from 0 to at least `most`. */
 function ticksUpTo(most: number): number[] {

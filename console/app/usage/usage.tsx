@@ -266,17 +266,16 @@ function UsageCharts({ rows, slots: { period, from }, isAsked = () => true, agen
     const [start = '', end = ''] = [timeMs, timeMs + slotMs].map((ms) => new Date(ms).toISOString());
     return linkTo(['executions'], { last: '', from: start, to: end, agent });
   };
-  const named =
+  const nameTime = (timeMs: number) =>
     period === 'month'
-      ? { nameTime: (timeMs: number) => new Date(timeMs).toLocaleDateString([], { day: 'numeric', month: 'short', timeZone: 'UTC' }) }
-      : {};
+      ? new Date(timeMs).toLocaleDateString([], { day: 'numeric', month: 'short', timeZone: 'UTC' })
+      : new Date(timeMs).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
+  const shared = { times, nameTime, linkOf };
   return (
     <div class="columns">
       <Chart
+        {...shared}
         title={`Calls per ${slotName}`}
-        times={times}
-        linkOf={linkOf}
-        {...named}
         series={[
           { name: 'Served', tone: 'accent', values: sums.map(servedOf) },
           { name: 'Failed', tone: 'warn', values: sums.map(failedOf) },
@@ -284,10 +283,8 @@ function UsageCharts({ rows, slots: { period, from }, isAsked = () => true, agen
         ]}
       />
       <Chart
+        {...shared}
         title="Mean latency of services"
-        times={times}
-        linkOf={linkOf}
-        {...named}
         nameValue={(value) => `${value} ms`}
         series={[{ name: 'Mean latency', tone: 'accent', values: sums.map((one) => meanOf(one) ?? 0) }]}
       />
