@@ -3,7 +3,7 @@ import { Value } from '../answer.tsx';
 import { Button, Choice, SearchField } from '../components/controls.tsx';
 import { Dialog } from '../components/dialog.tsx';
 import { Awaited, EmptyState } from '../components/states.tsx';
-import { type Column, DataTable } from '../components/table.tsx';
+import { type Column, ReadTable } from '../components/table.tsx';
 import { Badge, Heading, Link, Time, Way } from '../components/text.tsx';
 import { type Answered, ask, useWork } from '../gate.ts';
 import { go, linkTo, type Route } from '../route.ts';
@@ -124,24 +124,20 @@ export function Executions({ path: [, id], query }: Route) {
         {last === '' && day('from', 'From')}
         {last === '' && day('to', 'To')}
       </div>
-      <Awaited reading={reading} />
       {!isAll && <p class="notice">There are more than these. Choose a shorter period.</p>}
-      {reading.answer && (
-        <>
-          <DataTable
-            label="Executions"
-            columns={columnsWith(asked)}
-            rows={rows}
-            keyOf={({ execution_id }) => execution_id}
-            empty={
-              <EmptyState title="No executions">
-                <p>They appear within a minute after they end, and are kept for {recordedDays} days.</p>
-              </EmptyState>
-            }
-          />
-          {rows.length > 0 && <Downloads name="executions" records={() => rows} />}
-        </>
-      )}
+      <ReadTable
+        label="Executions"
+        reading={reading}
+        columns={columnsWith(asked)}
+        rows={rows}
+        keyOf={({ execution_id }) => execution_id}
+        empty={
+          <EmptyState title="No executions">
+            <p>They appear within a minute after they end, and are kept for {recordedDays} days.</p>
+          </EmptyState>
+        }
+      />
+      {rows.length > 0 && <Downloads name="executions" records={() => rows} />}
       {id !== undefined && (
         <Details key={id} id={id} listed={executions.find(({ execution_id }) => execution_id === id)} onClose={() => show({})} />
       )}

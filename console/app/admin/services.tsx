@@ -3,7 +3,7 @@ import { namePeriod } from '../../../functions/core/policy/durations.ts';
 import type { IntentList } from '../../../schemas/intent.ts';
 import { type SavedService, type ServiceList, type ShownService, serviceInput, serviceUpdate } from '../../../schemas/service.ts';
 import { Awaited, EmptyState, Failure } from '../components/states.tsx';
-import { type Column, DataTable } from '../components/table.tsx';
+import { type Column, ReadTable } from '../components/table.tsx';
 import { Tabs } from '../components/tabs.tsx';
 import { Badge, ButtonLink, Heading, Link, LongText, MethodBadge, Part, Way } from '../components/text.tsx';
 import { showToast } from '../components/toast.tsx';
@@ -20,7 +20,6 @@ type Service = ServiceList['services'][number];
 /** All services, for admins. */
 export function Services() {
   const reading = useServices('admin');
-  const services = reading.answer;
   const added = useColumnsOf(({ service_id }: Service) => service_id, 'services');
   const columns: Column<Service>[] = [
     {
@@ -57,21 +56,19 @@ export function Services() {
         <ButtonLink to={linkTo(['services', 'new'])} title="Register a service" />
         <ButtonLink to={linkTo(['import'])} title="Import a document" kind="main" />
       </div>
-      <Awaited reading={reading} />
-      {services && (
-        <DataTable
-          label="Services"
-          columns={columns}
-          rows={services}
-          keyOf={({ service_id }) => service_id}
-          textOf={({ service_name, description }) => `${service_name} ${description}`}
-          empty={
-            <EmptyState title="No services yet">
-              <p>Import a service's OpenAPI document so that agents can run its operations.</p>
-            </EmptyState>
-          }
-        />
-      )}
+      <ReadTable
+        label="Services"
+        reading={reading}
+        columns={columns}
+        rows={reading.answer ?? []}
+        keyOf={({ service_id }) => service_id}
+        textOf={({ service_name, description }) => `${service_name} ${description}`}
+        empty={
+          <EmptyState title="No services yet">
+            <p>Import a service's OpenAPI document so that agents can run its operations.</p>
+          </EmptyState>
+        }
+      />
     </>
   );
 }
@@ -210,7 +207,6 @@ type Listed = IntentList['intents'][number];
 
 function Operations({ id }: { id: string }) {
   const reading = useAll(`/api/services/${id}/intents`, ({ intents }: IntentList) => intents, 'admin');
-  const intents = reading.answer;
   const added = useColumnsOf(({ intent_uid }: Listed) => intent_uid, 'intents', id);
   const columns: Column<Listed>[] = [
     {
@@ -236,22 +232,18 @@ function Operations({ id }: { id: string }) {
     ...added,
   ];
   return (
-    <>
-      <Awaited reading={reading} />
-      {intents && (
-        <DataTable
-          label="Operations"
-          columns={columns}
-          rows={intents}
-          keyOf={({ intent_uid }) => intent_uid}
-          textOf={({ intent_uid, intent_name, method, url }) => `${intent_name} ${intent_uid} ${method} ${url}`}
-          empty={
-            <EmptyState title="This service has no operations yet">
-              <Way to={linkTo(['import'])} title="Import a document" />
-            </EmptyState>
-          }
-        />
-      )}
-    </>
+    <ReadTable
+      label="Operations"
+      reading={reading}
+      columns={columns}
+      rows={reading.answer ?? []}
+      keyOf={({ intent_uid }) => intent_uid}
+      textOf={({ intent_uid, intent_name, method, url }) => `${intent_name} ${intent_uid} ${method} ${url}`}
+      empty={
+        <EmptyState title="This service has no operations yet">
+          <Way to={linkTo(['import'])} title="Import a document" />
+        </EmptyState>
+      }
+    />
   );
 }

@@ -14,8 +14,8 @@ import { SubmitForm } from '../components/controls.tsx';
 import { Short } from '../components/copyable.tsx';
 import { FormField } from '../components/field.tsx';
 import { Fields } from '../components/fields.tsx';
-import { Awaited, EmptyState, Failure } from '../components/states.tsx';
-import { type Column, DataTable, Table } from '../components/table.tsx';
+import { EmptyState, Failure } from '../components/states.tsx';
+import { type Column, ReadTable, Table } from '../components/table.tsx';
 import { Tabs } from '../components/tabs.tsx';
 import { Ago, Heading, Link, Part, Way } from '../components/text.tsx';
 import { deployment } from '../deployment.ts';
@@ -57,23 +57,21 @@ function Agents({ query }: { query: URLSearchParams }) {
     <>
       <Heading title="Agents" />
       <Tabs label="State" tabs={stateNames} current={state} linkOf={(name) => linkTo(['agents'], { state: name })} />
-      <Awaited reading={reading} />
       {displaced > 0 && (
         <p class="notice">
           The queue is full: newer requests have displaced {displaced} waiting {displaced === 1 ? 'agent' : 'agents'} since the queue was
           last cleared. They may ask again.
         </p>
       )}
-      {answer && (
-        <DataTable
-          label="Agents"
-          columns={columns.toSpliced(3, 0, ...added)}
-          rows={listed}
-          keyOf={({ agent_id, key_thumbprint }) => `${agent_id} ${key_thumbprint}`}
-          textOf={({ agent_id, key_thumbprint }) => `${agent_id} ${key_thumbprint}`}
-          empty={<EmptyState title={`No ${stateNames[state].toLowerCase()} agents`} />}
-        />
-      )}
+      <ReadTable
+        label="Agents"
+        reading={reading}
+        columns={columns.toSpliced(3, 0, ...added)}
+        rows={listed}
+        keyOf={({ agent_id, key_thumbprint }) => `${agent_id} ${key_thumbprint}`}
+        textOf={({ agent_id, key_thumbprint }) => `${agent_id} ${key_thumbprint}`}
+        empty={<EmptyState title={`No ${stateNames[state].toLowerCase()} agents`} />}
+      />
       <Way to={answer?.next && linkTo(['agents'], answer.next)} title="More" />
       {!isEmpty && <Downloads name="agents" records={() => readAll(path, agentsOf, { query: { state }, isAdmin: true })} />}
       {state === 'pending' && !isEmpty && (

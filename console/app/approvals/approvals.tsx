@@ -9,7 +9,7 @@ import { Command } from '../components/copyable.tsx';
 import { Dialog } from '../components/dialog.tsx';
 import { FormField } from '../components/field.tsx';
 import { Awaited, EmptyState } from '../components/states.tsx';
-import { DataTable } from '../components/table.tsx';
+import { ReadTable } from '../components/table.tsx';
 import { Badge, Heading, Items, Link, Part, Shown, Time, Way } from '../components/text.tsx';
 import { api, ask, useRead, useWhileVisible, useWork } from '../gate.ts';
 import { go, linkTo } from '../route.ts';
@@ -71,33 +71,31 @@ function Approvals({ id, query }: { id: string | undefined; query: URLSearchPara
           </span>
         )}
       </div>
-      <Awaited reading={reading} rows={6} />
-      {answer && (
-        <DataTable
-          label="Approvals"
-          rows={listed}
-          keyOf={(approval) => approval.id}
-          empty={
-            <EmptyState title="No calls are waiting for your approval.">
-              <p>Calls wait here if the policy has a permission with the duty "approve".</p>
-            </EmptyState>
-          }
-          columns={[
-            {
-              head: 'Operation',
-              cell: (approval) => <Link to={linkTo(['approvals', approval.id], asked)} text={approval.intent_name} />,
-            },
-            { head: 'Arguments', cell: ({ parameters }) => describeArguments(parameters) },
-            {
-              head: 'Agent',
-              cell: (approval) => <Link to={linkTo(['approvals'], { agent_id: approval.agent_id })} text={approval.agent_id} />,
-            },
-            { head: 'Price', cell: describePrices },
-            { head: 'Expires', cell: (approval) => <Expiry at={approval.expires_at} /> },
-            { head: 'Decision', cell: (approval) => <Decisions approval={approval} onChoose={setConfirmed} /> },
-          ]}
-        />
-      )}
+      <ReadTable
+        label="Approvals"
+        reading={reading}
+        rows={listed}
+        keyOf={(approval) => approval.id}
+        empty={
+          <EmptyState title="No calls are waiting for your approval.">
+            <p>Calls wait here if the policy has a permission with the duty "approve".</p>
+          </EmptyState>
+        }
+        columns={[
+          {
+            head: 'Operation',
+            cell: (approval) => <Link to={linkTo(['approvals', approval.id], asked)} text={approval.intent_name} />,
+          },
+          { head: 'Arguments', cell: ({ parameters }) => describeArguments(parameters) },
+          {
+            head: 'Agent',
+            cell: (approval) => <Link to={linkTo(['approvals'], { agent_id: approval.agent_id })} text={approval.agent_id} />,
+          },
+          { head: 'Price', cell: describePrices },
+          { head: 'Expires', cell: (approval) => <Expiry at={approval.expires_at} /> },
+          { head: 'Decision', cell: (approval) => <Decisions approval={approval} onChoose={setConfirmed} /> },
+        ]}
+      />
       <Way to={answer?.next && linkTo(['approvals'], answer.next)} title="More" />
       {agent_id !== '' && listed.length > 1 && <DenyAll agentId={agent_id} count={count} onDone={reload} />}
       {id !== undefined && (

@@ -36,7 +36,7 @@ export function Failure({ error, retry }: { error: unknown; retry?: (() => void)
   );
 }
 
-interface AwaitedProps {
+export interface AwaitedProps {
   reading: { answer?: unknown; error?: unknown; reload?: () => void };
   /** number of placeholder rows while loading */
   rows?: number;

@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { Pages, useFilter, useFirst } from './controls.tsx';
 import { Icon } from './icon.tsx';
+import { Awaited, type AwaitedProps } from './states.tsx';
 import { Shown } from './text.tsx';
 
 /** Content that scrolls sideways if it is too wide for the screen. */
@@ -143,6 +144,14 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     </>
   );
 }
+
+/** A table of what is read. Until it is, there are placeholders or the failure instead. */
+export const ReadTable = <Row,>({ reading, ...rest }: DataTableProps<Row> & Pick<AwaitedProps, 'reading'>) => (
+  <>
+    <Awaited reading={reading} />
+    {reading.answer !== undefined && <DataTable {...rest} />}
+  </>
+);
 
 /** Strings count as third-party text. */
 const Cell = ({ head, isNumber, isHead, children }: { head: string; isNumber?: boolean; isHead: boolean; children: ComponentChildren }) => {
