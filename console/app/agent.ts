@@ -19,7 +19,7 @@ function ownAgentId(): string {
   return made;
 }
 
-export interface ExecutionFacts {
+interface ExecutionFacts {
   executionId: string | undefined;
   /** remaining calls and the quota */
   left: string | undefined;

@@ -1,6 +1,6 @@
 import { type ExecutionPage, maxExecutionsOfPage, type RecordedExecution, recordedDays } from '../../../schemas/executions.ts';
 import { Value } from '../answer.tsx';
-import { Button, Choice, SearchField } from '../components/controls.tsx';
+import { Button, Choice, SearchBox } from '../components/controls.tsx';
 import { Dialog } from '../components/dialog.tsx';
 import { Awaited, EmptyState } from '../components/states.tsx';
 import { type Column, ReadTable } from '../components/table.tsx';
@@ -77,7 +77,7 @@ export function Executions({ path: [, id], query }: Route) {
   const { executions = [], isAll = true } = reading.answer ?? {};
   const show = (changed: Record<string, string>) => go(linkTo(['executions'], { ...asked, ...changed }), { isReplacing: true });
   const field = (name: string, label: string) => (
-    <SearchField label={label} value={asked[name] ?? ''} onInput={({ currentTarget }) => show({ [name]: currentTarget.value })} />
+    <SearchBox label={label} value={asked[name] ?? ''} onInput={({ currentTarget }) => show({ [name]: currentTarget.value })} />
   );
   const day = (name: 'from' | 'to', label: string) => (
     <label class="check">
@@ -97,7 +97,7 @@ export function Executions({ path: [, id], query }: Route) {
     <>
       <Heading title="Executions" />
       <div class="toolbar">
-        <SearchField
+        <SearchBox
           label="Find by id"
           onChange={({ currentTarget: { value } }) => value.trim() !== '' && go(linkTo(['executions', value.trim().toUpperCase()], asked))}
         />

@@ -3,7 +3,7 @@ import type { Difference } from '../../../registry/differences.ts';
 import { compareVersions, findObstacle, readWhole, undoChanges } from '../../../registry/undo.ts';
 import { type ChangeDetails, type ChangePage, changedKinds, type LogEntry } from '../../../schemas/changes.ts';
 import type { ServiceList } from '../../../schemas/service.ts';
-import { Choice, SearchField } from '../components/controls.tsx';
+import { Choice, SearchBox } from '../components/controls.tsx';
 import { Awaited } from '../components/states.tsx';
 import { FoldedTable, Table } from '../components/table.tsx';
 import { Ago, Heading, Link, Part, Shown, Time, Way } from '../components/text.tsx';
@@ -26,12 +26,7 @@ export function History({ query }: { query: URLSearchParams }) {
       <div class="toolbar">
         <Choice label="Kind" none="All kinds" options={changedKinds} value={asked.kind ?? ''} onChoose={(kind) => show('kind', kind)} />
         {Object.entries(filters).map(([name, label]) => (
-          <SearchField
-            key={name}
-            label={label}
-            value={asked[name] ?? ''}
-            onChange={({ currentTarget }) => show(name, currentTarget.value)}
-          />
+          <SearchBox key={name} label={label} value={asked[name] ?? ''} onChange={({ currentTarget }) => show(name, currentTarget.value)} />
         ))}
         <label class="check" title="Since the beginning of this day, in UTC">
           Since

@@ -4,7 +4,7 @@ import { decide, denyAll, readApprovals } from '../../../registry/approvals/deci
 import { operand, quote } from '../../../registry/shell-words.ts';
 import type { Approval, ApprovalPage, Decided } from '../../../schemas/approvals/approvals.ts';
 import { Act, Confirm } from '../admin/act.tsx';
-import { Button, SearchField } from '../components/controls.tsx';
+import { Button, SearchBox } from '../components/controls.tsx';
 import { Command } from '../components/copyable.tsx';
 import { Dialog } from '../components/dialog.tsx';
 import { FormField } from '../components/field.tsx';
@@ -60,7 +60,7 @@ function Approvals({ id, query }: { id: string | undefined; query: URLSearchPara
       <Heading title="Approvals" />
       {made && <Result key={made.id} made={made} isCovered={id !== undefined} />}
       <div class="toolbar">
-        <SearchField
+        <SearchBox
           label="Agent"
           value={agent_id}
           onChange={({ currentTarget }) => go(linkTo(['approvals'], { agent_id: currentTarget.value.trim() }), { isReplacing: true })}

@@ -116,12 +116,10 @@ export const Choice = ({ label, none, options, value, onChoose }: ChoiceProps) =
   </select>
 );
 
-type SearchFieldProps = { label: string } & Pick<InputHTMLAttributes<HTMLInputElement>, 'placeholder' | 'value' | 'onInput' | 'onChange'>;
+type SearchBoxProps = { label: string } & Pick<InputHTMLAttributes<HTMLInputElement>, 'placeholder' | 'value' | 'onInput' | 'onChange'>;
 
 /** A search field in a toolbar, whose label is inside it. */
-export const SearchField = ({ label, ...rest }: SearchFieldProps) => (
-  <input type="search" aria-label={label} placeholder={label} {...rest} />
-);
+export const SearchBox = ({ label, ...rest }: SearchBoxProps) => <input type="search" aria-label={label} placeholder={label} {...rest} />;
 
 /** A field for words, and which texts have all of them. */
 export function useFilter(label: string, onFilter?: () => void) {
@@ -134,7 +132,7 @@ export function useFilter(label: string, onFilter?: () => void) {
   return {
     isFiltering: words.length > 0,
     matches: (text: string) => words.every((word) => text.toLowerCase().includes(word)),
-    field: <SearchField label={`Filter: ${label}`} placeholder="Filter" value={filter} onInput={onInput} />,
+    field: <SearchBox label={`Filter: ${label}`} placeholder="Filter" value={filter} onInput={onInput} />,
   };
 }
 

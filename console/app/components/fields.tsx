@@ -58,7 +58,7 @@ interface NestedFieldProps {
 }
 
 /** Fields for the content of a list or object. Invalid JSON and values of another type are edited as text. */
-export function NestedField({ field, text, issues, onText }: NestedFieldProps) {
+function NestedField({ field, text, issues, onText }: NestedFieldProps) {
   const [isText, setText] = useState(false);
   const value = text === '' ? undefined : readJson(text);
   const isReadable =
