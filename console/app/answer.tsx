@@ -56,9 +56,17 @@ function Members({ value }: { value: Record<string, unknown> }) {
 function List({ items, label }: { items: unknown[]; label: string }) {
   const [shown, more] = useFirst(items);
   if (items.length === 0) return <p class="quiet">an empty list</p>;
-  if (!items.every(isObject)) {
-    return (
-      <>
+  const columns = [...new Set(items.filter(isObject).flatMap((item) => Object.keys(item)))].slice(0, 30);
+  return (
+    <>
+      {items.every(isObject) ? (
+        <Table
+          label={label}
+          isPlain
+          heads={columns}
+          rows={shown.filter(isObject).map((item) => columns.map((column) => <Value value={item[column]} label={column} />))}
+        />
+      ) : (
         <ol>
           {shown.map((item, at) => (
             <li key={at}>
@@ -66,19 +74,7 @@ function List({ items, label }: { items: unknown[]; label: string }) {
             </li>
           ))}
         </ol>
-        {more}
-      </>
-    );
-  }
-  const columns = [...new Set(items.flatMap((item) => Object.keys(item)))].slice(0, 30);
-  return (
-    <>
-      <Table
-        label={label}
-        isPlain
-        heads={columns}
-        rows={shown.filter(isObject).map((item) => columns.map((column) => <Value value={item[column]} label={column} />))}
-      />
+      )}
       {more}
     </>
   );
