@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { type Comparison, comparisons } from '../../functions/core/policy/conditions.ts';
+import { type Comparison, comparisons, operatorSynonyms } from '../../functions/core/policy/conditions.ts';
 import { type operands, periodNames } from '../../functions/core/policy/constraints.ts';
-import { operatorSynonyms, periodSynonyms, synonyms } from '../../functions/core/policy/spellings.ts';
+import { periodSynonyms, synonyms } from '../../functions/core/policy/spellings.ts';
 import { odrlContext } from '../../schemas/policy.ts';
 
 /** One of several bare terms; editors show their meanings. */

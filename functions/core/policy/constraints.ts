@@ -9,13 +9,13 @@ import {
   intentSubjects,
   isDate,
   isInstant,
+  operatorSynonyms,
   type Scalar,
   type Subject,
 } from './conditions.ts';
 import { days, isTimeOfDay, readLocalTime } from './local-time.ts';
 import type { Position } from './position.ts';
 import { coversEntry, oneIntent, termOf } from './scope.ts';
-import { operatorSynonyms } from './spellings.ts';
 
 /** `period` is in seconds; `Infinity` means as long as the limit is in the policy. */
 export interface StatedLimit {

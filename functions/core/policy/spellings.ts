@@ -2,6 +2,7 @@ import type { Issue } from '../../../schemas/errors.ts';
 import { toDouble, toNumeric } from '../../../schemas/number.ts';
 import { odrlContext } from '../../../schemas/policy.ts';
 import { isObject } from '../json/json.ts';
+import { operatorSynonyms } from './conditions.ts';
 import { placeholder } from './placeholder.ts';
 import { Position } from './position.ts';
 
@@ -28,9 +29,6 @@ export const synonyms: Record<string, string> = {
   duties: 'duty',
   constraints: 'constraint',
 };
-
-/** Other names of operators. */
-export const operatorSynonyms: Record<string, string> = { lteq: 'lte', gteq: 'gte', isAnyOf: 'within' };
 
 /** Durations that name a period. */
 export const periodSynonyms: Record<string, string> = {
