@@ -17,7 +17,7 @@ export async function loadOther(api: Api, address: string, serviceId: string | u
       return await load(api, address, serviceId);
     } catch (error) {
       // the gate calls no such address either
-      if (error instanceof Refusal && error.status === 400) throw failure;
+      if (error instanceof Refusal && error.issues.some(({ path }) => path === '/url')) throw failure;
       failures.push(error as Error);
       says.push(`Nor does it answer as ${name}: ${(error as Error).message}`);
     }

@@ -53,16 +53,19 @@ interface Run {
 
 interface Waiting {
   definition: FunctionDefinition;
+  /** whether it has waited for long */
+  isLate: boolean;
   resolve(environment: Environment): void;
   reject(error: unknown): void;
 }
 
 /**
  * Number of environments of a function that start at once. Further ones, which cost 40 MB each, start one after the other, and only while every
- * invocation lasts, as those that wait for a slow service do. More environments would not make a busy processor faster.
+ * invocation lasts, as those that wait for a slow service do, or if one has waited for long. More environments would not make a busy processor faster.
  */
 const eagerOfOne = 2;
 const lastingMs = 200;
+const lateMs = 1_000;
 
 /**
  * Runs functions as Lambda does. An environment, here a thread, serves one invocation at a time and is reused. Environments that time out or crash are
@@ -112,7 +115,8 @@ export function openLambdas(options: LambdaOptions = {}) {
       const { definition, resolve, reject } = entry;
       if (withoutEnvironment.has(definition.name)) continue;
       const own = environmentsOf(definition.name);
-      const isSoonFree = own.length >= eagerOfOne && own.some((environment) => !environment.isLasting());
+      const isSoonFree =
+        own.length >= eagerOfOne && own.some((environment) => !environment.isReady() || (!environment.isLasting() && !entry.isLate));
       const canStart = own.length < maxOfOne && threads < maxOfAll && !isSoonFree;
       const idle = own.findLast((environment) => idleSinceMs.delete(environment));
       if (idle || canStart) {
@@ -135,14 +139,21 @@ export function openLambdas(options: LambdaOptions = {}) {
   /** @throws LambdaThrottled */
   const acquire = (definition: FunctionDefinition): Promise<Environment> => {
     const { promise, resolve, reject } = Promise.withResolvers<Environment>();
-    const entry: Waiting = { definition, resolve, reject };
+    const entry: Waiting = { definition, isLate: false, resolve, reject };
     waiting.add(entry);
     dispatch();
     if (!waiting.has(entry)) return promise;
+    const late = setTimeout(() => {
+      entry.isLate = true;
+      dispatch();
+    }, lateMs);
     const timer = setTimeout(() => {
       if (waiting.delete(entry)) reject(new LambdaThrottled(`no environment of ${definition.name} was free within ${maxWaitMs} ms`));
     }, maxWaitMs);
-    return promise.finally(() => clearTimeout(timer));
+    return promise.finally(() => {
+      clearTimeout(late);
+      clearTimeout(timer);
+    });
   };
 
   const release = (environment: Environment) => {
@@ -246,6 +257,7 @@ function startEnvironment(
 
   return {
     functionName: name,
+    isReady: () => isReady,
     /** whether it has run one invocation for a while */
     isLasting: () => isLasting,
     run,

@@ -21,6 +21,9 @@ const reasons: Partial<Record<CallFailure, string>> = {
   answer_too_large: 'it has more than 20 MB',
 };
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: neither JSON nor YAML has them
+const noTextCharacter = /[\0-\x08\x0b\x0c\x0e-\x1f]/;
+
 const accept = 'application/json, application/yaml, */*;q=0.1';
 
 /** `GET /api/document`: the text of a document at an address, so that the console, which may connect only to the gate, can import it. */
@@ -37,11 +40,14 @@ export const createAction =
       throw notRead(reasons[reason] ?? 'the connection broke', { reason }, failure);
     });
     const location = headers.location && URL.parse(headers.location, url)?.href;
-    if (location && status >= 300 && status < 400)
+    if (location && location.length <= 2_048 && /^https?:/.test(location) && status >= 300 && status < 400)
       throw notRead('it redirects to details.location; give that address if you trust it', { upstream_status: status, location });
     if (status !== 200) throw notRead(`status ${status}`, { upstream_status: status });
     if (essenceOf(headers['content-type']) === 'text/html') throw notRead('it is a web page', { upstream_status: status });
-    const packed = await pack({ document: decode(body) });
+    const document = decode(body);
+    // their escapes would make the answer many times as large
+    if (noTextCharacter.test(document)) throw notRead('it is neither JSON nor YAML', { upstream_status: status });
+    const packed = await pack({ document });
     if (packed.length > maxPackedBytes) throw tooLarge();
     return { status: 200, bytes: packed, headers: { 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' } };
   };
@@ -66,5 +72,5 @@ const notRead = (why: string, details: object, cause?: CallFailed) =>
 const egress = egressRulesFromEnvironment();
 
 export const handler = serveAdmin(
-  createAction({ get: openFileClient({ rules: egress, maxBytes: 20 * 1024 * 1024, timeoutMs: 25_000 }), egress }),
+  createAction({ get: openFileClient({ rules: egress, maxBytes: 20 * 1024 * 1024, timeoutMs: 20_000 }), egress }),
 );

@@ -72,12 +72,12 @@ export const documents = {
         path: '/api/document',
         summary: 'Read the document at an address',
         description:
-          'Gets an OpenAPI document or service description, which the console imports, without following redirects. The answer is compressed with gzip. Nothing is registered.',
+          'Gets an OpenAPI document or service description at a public address, which the console imports, without following redirects. The answer is compressed with gzip. Nothing is registered.',
         credential: 'admin',
         errors: ['INTENT_EXECUTION_FAILED'],
         query: documentQuery,
         answer: foundDocument,
-        needs: { egress: 'intents' },
+        needs: { egress: 'documents' },
         timeoutSeconds: 29,
         example: {
           query: { url: 'https://tides.example/openapi.yaml' },

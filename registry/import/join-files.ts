@@ -139,6 +139,9 @@ export async function findDocuments(
   );
 }
 
+/** Whether a text names what only documents have; a quick look, without reading it. */
+export const mayBeDocument = (text: string): boolean => rootMembers.some((member) => text.includes(member));
+
 async function isDocument(name: string, read: (name: string) => Promise<Uint8Array> | Uint8Array, isLarge: boolean): Promise<boolean> {
   try {
     const document = openReader(isLarge)(decodeText(await read(name)));

@@ -488,6 +488,7 @@ paths:
     const answers: Record<string, [status: number, headers: Record<string, string>, body: string]> = {
       '/api.yaml': [200, { 'content-type': 'text/plain' }, main.replace('In parts', 'From afar').replace('https://parts.example', '/v1')],
       '/moved': [301, { location: '/api.yaml' }, ''],
+      '/other': [200, { 'content-type': 'application/json' }, '{"status":"ok"}'],
       '/page': [200, { 'content-type': 'text/html' }, '<html>'],
     };
     const host = await startUpstream(({ url = '' }, response) => {
@@ -503,7 +504,8 @@ paths:
     for (const [path, message] of [
       ['/page', 'The address did not give a document (it is a web page).'],
       ['/none', 'The address did not give a document (status 404).'],
-      ['/moved', `It redirects to ${at('/api.yaml')}`],
+      ['/moved', `The address redirects to ${at('/api.yaml')}; give that address if you trust it.`],
+      ['/other', 'The address did not give an API document.'],
     ] as const) {
       await readAddress(path);
       await page.getByRole('alert').getByText(message).waitFor();

@@ -892,7 +892,7 @@ test('only the local stage may call loopback addresses', () => {
 });
 
 describe('networks', () => {
-  const placed = ['execute-intent', 'get-document', 'list-mcp-tools', 'mcp', 'run-deferred-call'];
+  const placed = ['execute-intent', 'list-mcp-tools', 'mcp', 'run-deferred-call'];
   const [[group, { Properties }]] = Object.entries(everything.resources('AWS::EC2::SecurityGroup')) as [[string, Resource]];
 
   test('only functions that call intents run in the network, in a security group for the necessary outbound traffic', () => {

@@ -9,7 +9,7 @@ const serviceField = {
   name: 'service',
   label: 'Service',
   type: 'string',
-  hint: 'If a server requires a credential for its description, register its service, set the credential there, and choose it here',
+  hint: 'If an MCP server requires a credential, register its service, set the credential there, and choose it here',
 } as const;
 
 function ServiceField(given: { text: string; onText(text: string): void }) {

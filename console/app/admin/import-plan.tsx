@@ -22,11 +22,12 @@ const serviceTexts = {
   same: () => 'service settings unchanged',
 };
 
-const missingTitle =
-  'Files are missing. Operations that need them are left out, and their schemas allow any value. Drop the folder that contains these files:';
+const missingTitle = 'Files are missing. Operations that need them are left out, and their schemas allow any value.';
 
 interface ImportPlanProps {
   dry: DryRun;
+  /** whether the document was read at an address */
+  isAddress: boolean;
   /** @param dry - reduced to the chosen operations */
   onApply(dry: DryRun): void;
   /** called if another file is chosen as the document */
@@ -58,11 +59,14 @@ const columns: readonly Column<Intent>[] = [
 const uidOf = ({ input }: Intent): string => input.intent_uid;
 
 /** What an import would do; operations can be deselected. */
-export function ImportPlan({ dry, onApply, onMain }: ImportPlanProps) {
+export function ImportPlan({ dry, isAddress, onApply, onMain }: ImportPlanProps) {
   const { plan, changes, main, candidates, files, missing } = dry;
   const { intents, service, unchanged, foreign, unwanted } = changes;
   const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
   const chosen = intents.filter((change) => !left.has(uidOf(change)));
+  const toFind = isAddress
+    ? 'Use the command below, with --with and the address of these files'
+    : 'Drop the folder that contains these files';
   const isNothing = chosen.length === 0 && (service.kind === 'same' || intents.length > 0);
   const apply = () => onApply({ ...dry, changes: { ...changes, intents: chosen } });
   return (
@@ -76,7 +80,7 @@ export function ImportPlan({ dry, onApply, onMain }: ImportPlanProps) {
       )}
       {missing.length > 0 && (
         <div class="notice">
-          <Items title={missingTitle} texts={missing.slice(0, 20)} />
+          <Items title={`${missingTitle} ${toFind}:`} texts={missing.slice(0, 20)} />
           {missing.length > 20 && <p>and {missing.length - 20} more</p>}
         </div>
       )}

@@ -142,6 +142,7 @@ export function Import() {
       {dropped && state.step === 'planned' && (
         <ImportPlan
           dry={state.dry}
+          isAddress={dropped.isAddress === true}
           onApply={(chosen) => void apply(dropped, chosen)}
           onMain={(main) => void read(dropped, choices, main)}
         />

@@ -1,9 +1,10 @@
 import { isLoopbackHost } from '../../../client/address.ts';
 import { Refusal } from '../../../client/errors.ts';
+import type { Api } from '../../../registry/api.ts';
 import { type Applied, applyChanges } from '../../../registry/apply.ts';
 import type { ServiceChanges } from '../../../registry/compare.ts';
 import { compareDocument } from '../../../registry/compare-document.ts';
-import { CliFailure } from '../../../registry/failure.ts';
+import { mayBeDocument } from '../../../registry/import/join-files.ts';
 import type { ImportOptions } from '../../../registry/import/plan.ts';
 import { loadOther } from '../../../registry/load-other.ts';
 import { requireService } from '../../../registry/read.ts';
@@ -79,24 +80,49 @@ const portsOf = (...urls: (string | undefined)[]): number[] => [
   ...new Set([443, ...urls.map((url = '') => Number(URL.parse(url)?.port || 443))]),
 ];
 
-/** What the gate reads at an address, as a file. @param serviceId - the service whose credential it may send */
+/**
+ * The document at an address, which the gate reads, or what the address has instead, as a file.
+ * @param serviceId - the service to import into; only servers get its credential
+ */
 async function readAddress(address: string, serviceId: string | undefined): Promise<Dropped['files']> {
   const adminApi = openAdminApi();
-  const text = await adminApi.call('GET', '/api/document', { isAdmin: true, query: { url: address } }).then(
-    ({ body }) => (body as { document: string }).document,
-    async (failure) => {
-      const { location } = failure instanceof Refusal ? failure.details : {};
-      const redirects = typeof location === 'string' ? ` It redirects to ${location}` : '';
-      const other = loadOther(adminApi, address, serviceId, new Error(`${describeFailure(failure)}${redirects}`, { cause: failure }));
-      return JSON.stringify(await other.catch(explainDenial));
-    },
-  );
+  const text = await readDocument(adminApi, address).catch(async (failure: unknown) => {
+    if (!(failure instanceof NoDocument)) throw failure;
+    const other = loadOther(adminApi, address, serviceId, failure);
+    return JSON.stringify(
+      await other.catch((error: unknown) => {
+        throw failure.isDenied ? new Error(denial) : error;
+      }),
+    );
+  });
   return new Map([['document', new File([text], 'document')]]);
 }
 
-function explainDenial(error: Error): never {
-  if (!(error.cause instanceof CliFailure && error.cause.reason === 'credentials')) throw error;
-  throw new Error('The server denies access to the gate. Register its service, set its credential, and choose the service here.');
+const denial =
+  'The server denies access to the gate. If it is an MCP server, register its service, set its credential, and choose the service here. Otherwise download the document, and drop it.';
+
+/** An address gave no document. */
+class NoDocument extends Error {
+  readonly isDenied: boolean;
+
+  constructor(message: string, { upstream_status }: Refusal['details'] = {}) {
+    super(message);
+    this.isDenied = [401, 403].includes(Number(upstream_status));
+  }
+}
+
+async function readDocument(adminApi: Api, address: string): Promise<string> {
+  const { body } = await adminApi.call('GET', '/api/document', { isAdmin: true, query: { url: address } }).catch((error: unknown) => {
+    if (!(error instanceof Refusal) || !['INVALID_PARAMETER', 'INTENT_EXECUTION_FAILED'].includes(error.code)) throw error;
+    const { issues, details } = error;
+    const { location } = details;
+    if (issues.length > 0) throw new NoDocument(`The address ${issues.map(({ problem }) => problem).join(', ')}.`);
+    if (typeof location === 'string') throw new NoDocument(`The address redirects to ${location}; give that address if you trust it.`);
+    throw new NoDocument(describeFailure(error), details);
+  });
+  const { document } = body as { document: string };
+  if (!mayBeDocument(document)) throw new NoDocument('The address did not give an API document.');
+  return document;
 }
 
 /** Applies a dry run. Can be repeated after an interruption to complete it. */

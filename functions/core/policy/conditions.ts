@@ -10,9 +10,6 @@ export const comparisons = ['eq', 'neq', 'gt', 'gte', 'lt', 'lte', 'within'] as 
 
 export type Comparison = (typeof comparisons)[number];
 
-/** Other names of operators. */
-export const operatorSynonyms: Record<string, string> = { lteq: 'lte', gteq: 'gte', isAnyOf: 'within' };
-
 export type Subject =
   /** a parameter of one intent if `uid` is given, else of every intent that the rule covers */
   | { of: 'parameter'; name: string; uid?: string }

@@ -9,7 +9,6 @@ import {
   intentSubjects,
   isDate,
   isInstant,
-  operatorSynonyms,
   type Scalar,
   type Subject,
 } from './conditions.ts';
@@ -159,6 +158,9 @@ const operandRules: Record<
 };
 
 const isOrdering = (comparison: Comparison): boolean => ['gt', 'gte', 'lt', 'lte'].includes(comparison);
+
+/** Other names of operators. */
+export const operatorSynonyms: Record<string, string> = { lteq: 'lte', gteq: 'gte', isAnyOf: 'within' };
 
 /** Operators, each with its other name. */
 function shown(...operators: Comparison[]): string {

@@ -152,6 +152,12 @@ describe('openLambdas', () => {
     expect(new Set(threads).size).toBe(most);
   });
 
+  test('a third environment starts if an invocation has waited for a second, even if all are short', async () => {
+    const lambda = open(later.replace('100', '150'));
+    const threads = await Promise.all(Array.from({ length: 24 }, () => lambda.invoke({})));
+    expect(new Set(threads).size).toBeGreaterThan(2);
+  });
+
   test('all environments of a function but one end soon', async () => {
     const lambda = open(later, { spareMs: 1_000 });
     await Promise.all([lambda.invoke({}), lambda.invoke({})]);

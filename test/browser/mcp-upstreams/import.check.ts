@@ -47,7 +47,7 @@ given('the import of an MCP server in the console', () => {
     server.tools = [tool('third')];
     await page.getByText('Choose another document').click();
     await read(upstream.url);
-    await page.getByRole('alert').getByText('The server denies access to the gate. Register its service').waitFor();
+    await page.getByRole('alert').getByText('The server denies access to the gate. If it is an MCP server, register its service').waitFor();
     const about = { service_name: 'Locked', service_url: upstream.url, description: 'Has tools.' };
     const { service_id } = bodyOf(await api.asAdmin('POST', '/api/services', about), 201);
     const credential = { headers: { Authorization: 'Bearer a-secret-of-this-test' } };

@@ -15,6 +15,8 @@ const answers: Record<string, [status: number, headers: Record<string, string>, 
   '/missing': [404, {}, 'no'],
   '/page': [200, { 'content-type': 'text/html; charset=utf-8' }, '<html>'],
   '/latin1': [200, {}, Buffer.from([0x7b, 0xe4, 0x7d])],
+  '/bytes': [200, { 'content-type': 'application/json' }, '{\u0001'],
+  '/elsewhere': [301, { location: 'javascript:alert(1)' }, ''],
   '/large': [200, {}, 'x'.repeat(100_001)],
 };
 const upstream = await startUpstream(({ url = '' }, response) => {
@@ -58,6 +60,8 @@ test.each<[path: string, refusal: object]>([
     }),
   ],
   ['/nowhere', refused('status 302', { upstream_status: 302 })],
+  ['/elsewhere', refused('status 301', { upstream_status: 301 })],
+  ['/bytes', refused('it is neither JSON nor YAML', { upstream_status: 200 })],
   ['/missing', refused('status 404', { upstream_status: 404 })],
   ['/page', refused('it is a web page', { upstream_status: 200 })],
   ['/latin1', refused('it is not in UTF-8', { upstream_status: 200 })],
