@@ -4,6 +4,7 @@ import type { Api } from '../../../registry/api.ts';
 import { type Applied, applyChanges } from '../../../registry/apply.ts';
 import type { ServiceChanges } from '../../../registry/compare.ts';
 import { compareDocument } from '../../../registry/compare-document.ts';
+import { CliFailure } from '../../../registry/failure.ts';
 import { mayBeDocument } from '../../../registry/import/join-files.ts';
 import type { ImportOptions } from '../../../registry/import/plan.ts';
 import { loadOther } from '../../../registry/load-other.ts';
@@ -90,8 +91,8 @@ async function readAddress(address: string, serviceId: string | undefined): Prom
     if (!(failure instanceof NoDocument)) throw failure;
     const other = loadOther(adminApi, address, serviceId, failure);
     return JSON.stringify(
-      await other.catch((error: unknown) => {
-        throw failure.isDenied ? new Error(denial) : error;
+      await other.catch((error: Error) => {
+        throw isDenial(failure, error) ? new Error(denial) : error;
       }),
     );
   });
@@ -103,13 +104,17 @@ const denial =
 
 /** An address gave no document. */
 class NoDocument extends Error {
-  readonly isDenied: boolean;
+  readonly status: number;
 
   constructor(message: string, { upstream_status }: Refusal['details'] = {}) {
     super(message);
-    this.isDenied = [401, 403].includes(Number(upstream_status));
+    this.status = Number(upstream_status);
   }
 }
+
+/** Whether access was denied, to the document or to an MCP server, which refuses GET otherwise. Other hosts deny POST to everybody. */
+const isDenial = ({ status }: NoDocument, { cause }: Error): boolean =>
+  [401, 403].includes(status) || ([405, 406].includes(status) && cause instanceof CliFailure && cause.reason === 'credentials');
 
 async function readDocument(adminApi: Api, address: string): Promise<string> {
   const { body } = await adminApi.call('GET', '/api/document', { isAdmin: true, query: { url: address } }).catch((error: unknown) => {
