@@ -17,29 +17,7 @@ import { requireService } from '../../../registry/read.ts';
 import type { IntentInput } from '../../../schemas/intent.ts';
 import { isStackAt, readDescription } from '../../local/stack-file.ts';
 import { type CliContext, isLoopback, readHeaders } from '../context.ts';
-
-/** The options of the command. */
-export interface ImportChoices {
-  with?: string;
-  large?: true;
-  dryRun?: true;
-  namespace?: string;
-  intentVersion?: string;
-  deprecateOlder?: true;
-  header?: string[];
-  ignoreHeader?: string[];
-  baseUrl?: string;
-  name?: string;
-  service?: string;
-  allowOrigin?: string[];
-  keepDeprecated?: true;
-  draft?: true;
-  prune?: true;
-  yes?: true;
-  concurrency: number;
-  allowLoopback?: true;
-  verbose?: true;
-}
+import type { ImportChoices } from './import-choices.ts';
 
 /** What an import would change, and why. */
 export interface PlannedImport {

@@ -7,7 +7,8 @@ import type { ImportPlan } from '../../../registry/import/plan.ts';
 import type { CliContext } from '../context.ts';
 import type { Terminal } from '../terminal.ts';
 import { changesAsJson, describeCount, requireSuccess, showApplied, showChanges, showKept, showUnwanted } from './changes.ts';
-import type { ImportChoices, ImportOutcome, PlannedImport } from './import-document.ts';
+import type { ImportChoices } from './import-choices.ts';
+import type { ImportOutcome, PlannedImport } from './import-document.ts';
 
 const source = 'the document';
 
