@@ -10,7 +10,7 @@ import { readInput } from './input.ts';
  * Writes a file atomically.
  * @throws CliFailure if it cannot be written
  */
-export async function writeWhole(path: string, content: AsyncIterable<string>): Promise<void> {
+export async function writeWhole(path: string, content: AsyncIterable<string> | Iterable<string>): Promise<void> {
   const beside = `${path}.new-${process.pid}`;
   try {
     // pipes and devices cannot be replaced by renaming

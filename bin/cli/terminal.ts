@@ -118,6 +118,11 @@ export function openTerminal(format: 'text' | 'json' | 'csv', { stdin, stdout, s
       if (rows.length > 0) table([heads, ...rows]);
       json(records);
     },
+    /** Prints lines below a title, unless there are none. */
+    section(title: string, lines: readonly string[]) {
+      if (lines.length > 0) say(title);
+      for (const line of lines) say(`  ${line}`);
+    },
     /** Does the work of a command, with --watch again and again until Ctrl-C, each time on a new screen. */
     async watch(isWatched: true | undefined, work: () => Promise<void>) {
       do {

@@ -46,13 +46,8 @@ export function showUnwanted(
 
 /** What an import of a document keeps, and the defaults that it removes. */
 export function showKept(terminal: Terminal, changes: ServiceChanges): void {
-  for (const [title, lines] of [
-    [keptTitle, describeKept(changes.kept)],
-    [defaultsTitle, describeDefaults(changes)],
-  ] as const) {
-    if (lines.length > 0) terminal.say(title);
-    for (const line of lines) terminal.say(`  ${line}`);
-  }
+  terminal.section(keptTitle, describeKept(changes.kept));
+  terminal.section(defaultsTitle, describeDefaults(changes));
 }
 
 export function describeCount(changes: ServiceChanges, isPruning: boolean): string {

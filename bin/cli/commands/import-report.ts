@@ -75,8 +75,7 @@ const describeVersion = ({ version, intents }: ImportPlan, documentVersion: stri
   `The document has version ${documentVersion}, but the registered intents keep ${version}. --intent-version ${documentVersion} would create ${intents.length} new intents in addition; add --deprecate-older to mark those of ${version} as deprecated.`;
 
 function showFiles(terminal: Terminal, { files, left }: Loaded): void {
-  if (files.length > 1) terminal.say('Read:');
-  if (files.length > 1) for (const file of files) terminal.say(`  ${file}`);
+  terminal.section('Read:', files.length > 1 ? files : []);
   if (left.length === 0) return;
   const shown = left.slice(0, 5).join(', ');
   terminal.remark(
@@ -95,8 +94,7 @@ function showPlan(
   for (const [note, places] of groupNotes(notes, isVerbose)) {
     terminal.say(`  ${note} ${terminal.style('dim', `(${places[0]}${places.length > 1 ? ` and ${places.length - 1} more` : ''})`)}`);
   }
-  if (credentials.length > 0) terminal.say('Credentials that the API requires, to be set for the service:');
-  for (const credential of credentials) terminal.say(`  ${credential}`);
+  terminal.section('Credentials that the API requires, to be set for the service:', credentials);
 }
 
 /** Groups notes that differ only in names. */

@@ -17,13 +17,8 @@ export function showIntent(terminal: Terminal, intent: FullIntent): void {
   terminal.say(`${intent.service_name}: ${intent.endpoint.method} ${intent.endpoint.url}${states.join('')}`);
   terminal.say(intent.description);
   if (intent.tags.length > 0) terminal.say(`Tags: ${intent.tags.join(', ')}`);
-  for (const [title, list] of [
-    ['Parameters:', intent.input_parameters],
-    ['Response:', intent.output_parameters],
-  ] as const) {
-    if (list.length > 0) terminal.say(title);
-    for (const parameter of list) terminal.say(`  ${describeParameter(parameter)}`);
-  }
+  terminal.section('Parameters:', intent.input_parameters.map(describeParameter));
+  terminal.section('Response:', intent.output_parameters.map(describeParameter));
 }
 
 function describeParameter({ name, type, required, description, ...rest }: Parameter): string {

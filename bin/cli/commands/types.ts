@@ -31,10 +31,7 @@ export function addTypes(program: CommandUnknownOpts): void {
       // deprecated intents and drafts cannot be executed
       const intents = all.filter(({ deprecated, draft }) => !deprecated && !draft).sort((a, b) => (a.intent_uid < b.intent_uid ? -1 : 1));
       const written = language === 'python' ? writePython(intents) : writeTypeScript(intents, module);
-      const chunks = (async function* () {
-        yield* written;
-      })();
-      await (output === undefined ? pipeline(chunks, process.stdout, { end: false }) : writeWhole(output, chunks));
+      await (output === undefined ? pipeline(written, process.stdout, { end: false }) : writeWhole(output, written));
       const left = all.length - intents.length;
       context.terminal.remark(`${plural(intents.length, 'intent')}.${left > 0 ? ` Skipped ${left} deprecated or draft.` : ''}`);
     });
