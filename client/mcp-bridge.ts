@@ -16,11 +16,7 @@ export interface McpBridgeOptions {
   send(message: object): void;
 }
 
-export interface McpBridge {
-  /** Answers one line; undefined if the message needs no answer. */
-  answer(line: string): Promise<object | undefined>;
-  close(): void;
-}
+export type McpBridge = ReturnType<typeof openMcpBridge>;
 
 interface Answer {
   status: number;
@@ -48,7 +44,7 @@ const acceptTool = {
 };
 
 /** Forwards MCP messages to the gate, adds the PAT to executions, and asks the person for consent. Failed calls return results that the model can read. */
-export function openMcpBridge({ http, publicUrl, signer, store, acceptCommand, send }: McpBridgeOptions): McpBridge {
+export function openMcpBridge({ http, publicUrl, signer, store, acceptCommand, send }: McpBridgeOptions) {
   const consent = openMcpConsent({ url: http.url, agentId: signer.agentId, acceptCommand, send });
   const onPolicy: OnPolicy = (policy) => consent.isAccepted(policy);
   const pats = openPats({ ...signer, http, publicUrl, usesProofs: false, store, onPolicy });
@@ -145,7 +141,8 @@ export function openMcpBridge({ http, publicUrl, signer, store, acceptCommand, s
   const running = new Map<string, AbortController>();
 
   return {
-    answer: async (line) => {
+    /** Answers one line; undefined if the message needs no answer. */
+    answer: async (line: string): Promise<object | undefined> => {
       if (line.trim() === '') return undefined;
       const message = readObject<Message>(line);
       if (!message) return { jsonrpc: '2.0', error: { code: -32700, message: 'A line must contain one JSON-RPC message.' } };

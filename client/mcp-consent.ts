@@ -13,19 +13,6 @@ export interface McpConsentOptions {
   send(message: object): void;
 }
 
-/** Asks a person for consent in the host if possible, else refers them to a terminal. */
-export interface McpConsent {
-  isAccepted(policy: Policy): Promise<boolean>;
-  /** Reads every message. @returns whether it was only an answer to a question */
-  read(message: Message): boolean;
-  /**
-   * Starts a call: any answer given from now on counts for it, even if another call asked the question.
-   * @returns a function that asks, and returns the call's result, or undefined once the policy is accepted
-   */
-  begin(call: Message): (declined: PolicyDeclined) => Promise<object | undefined>;
-  close(): void;
-}
-
 type Verdict = 'accept' | keyof typeof refusals;
 
 const question = 'policy';
@@ -38,7 +25,8 @@ const maxOpen = 100;
 /** A form with one optional field, because hosts show an empty form but cannot send it (MCP, "Elicitation"). */
 const requestedSchema = { type: 'object', properties: { accept: { type: 'boolean', title: 'I accept this policy' } } };
 
-export function openMcpConsent({ url, agentId, acceptCommand, send }: McpConsentOptions): McpConsent {
+/** Asks a person for consent in the host if possible, else refers them to a terminal. */
+export function openMcpConsent({ url, agentId, acceptCommand, send }: McpConsentOptions) {
   /** digests of accepted policies */
   const accepted = new Set<string>();
   let capabilities: Capabilities | undefined;
@@ -109,9 +97,10 @@ export function openMcpConsent({ url, agentId, acceptCommand, send }: McpConsent
   }
 
   return {
-    isAccepted: async (policy) => accepted.has(await digestOf(policy)),
+    isAccepted: async (policy: Policy) => accepted.has(await digestOf(policy)),
 
-    read(message) {
+    /** Reads every message. @returns whether it was only an answer to a question */
+    read(message: Message): boolean {
       const { id, method, result, error } = message;
       if (method === 'initialize') capabilities = capabilitiesIn(message);
       if (message.params?.requestState !== undefined) readAnswer(message);
@@ -120,9 +109,13 @@ export function openMcpConsent({ url, agentId, acceptCommand, send }: McpConsent
       return true;
     },
 
-    begin(call) {
+    /**
+     * Starts a call: any answer given from now on counts for it, even if another call asked the question.
+     * @returns a function that asks, and returns the call's result, or undefined once the policy is accepted
+     */
+    begin(call: Message) {
       const before = answered;
-      return async (declined) => {
+      return async (declined: PolicyDeclined): Promise<object | undefined> => {
         const response = call.params?.inputResponses?.[question];
         const given = readVerdict(response);
         if (response !== undefined && given !== 'accept') return refuse(declined, given);

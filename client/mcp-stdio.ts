@@ -12,17 +12,11 @@ intent-gate-mcp URL           serves the gate's MCP endpoint on standard input a
   --agent-directory URL https origin whose Web Bot Auth directory lists the agent's key
   --yes                 accept without asking`;
 
-interface Command {
-  isAccepting: boolean;
-  isSure: boolean;
-  options: McpOptions;
-}
-
 /**
  * @returns undefined for help
  * @throws TypeError if the arguments are invalid
  */
-function readCommandLine(): Command | undefined {
+function readCommandLine() {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
     options: {
@@ -39,7 +33,7 @@ function readCommandLine(): Command | undefined {
   const [given, ...more] = isAccepting ? positionals.slice(1) : positionals;
   if (given === undefined) throw new TypeError('Give the address of the gate.');
   if (more.length > 0) throw new TypeError('Give only one address.');
-  const options = {
+  const options: McpOptions = {
     url: readAddress(given).replace(/\/mcp(\/sign-in)?$/, ''),
     agentId: values['agent-id'],
     folder: values.folder,
@@ -51,7 +45,7 @@ function readCommandLine(): Command | undefined {
 }
 
 async function run(): Promise<number> {
-  let command: Command | undefined;
+  let command: ReturnType<typeof readCommandLine>;
   try {
     command = readCommandLine();
   } catch (error) {

@@ -55,16 +55,6 @@ export interface PatOptions extends Signer {
   store?: AgreementStore | undefined;
 }
 
-export interface Pats {
-  obtain(): Promise<Pat>;
-  /**
-   * The PAT for reads, which need none but may show more with one. Nobody is asked: a PAT is only renewed, and only for a policy that was accepted.
-   * Undefined if there is none, or if it cannot be renewed.
-   */
-  find(): Promise<Pat | undefined>;
-  replace(refused: Pat, refusal: Refusal): Promise<Pat>;
-}
-
 /** Share of its lifetime after which a PAT is renewed. */
 const renewalShare = 0.9;
 const signatureLifeSeconds = 120;
@@ -100,7 +90,7 @@ export function readPat(answer: Exchange, gateNowMs: number): Pat {
 const isFresh = ({ renewAtMs = Number.POSITIVE_INFINITY }: Pat): boolean => Date.now() < renewAtMs;
 
 /** Holds one PAT. Concurrent callers share a request and a question. */
-export function openPats({ http, key, agentId, agentDirectory, publicUrl, onPolicy, usesProofs, store }: PatOptions): Pats {
+export function openPats({ http, key, agentId, agentDirectory, publicUrl, onPolicy, usesProofs, store }: PatOptions) {
   let pat: Pat | undefined;
   let work: Promise<Pat> | undefined;
   let renewal: Promise<Pat | undefined> | undefined;
@@ -184,7 +174,11 @@ export function openPats({ http, key, agentId, agentDirectory, publicUrl, onPoli
 
   return {
     obtain: () => obtain(),
-    async find() {
+    /**
+     * The PAT for reads, which need none but may show more with one. Nobody is asked: a PAT is only renewed, and only for a policy that was accepted.
+     * Undefined if there is none, or if it cannot be renewed.
+     */
+    async find(): Promise<Pat | undefined> {
       await loadKept();
       if (!pat || isFresh(pat)) return pat;
       renewal ??= renewUnasked(pat).finally(() => {
@@ -192,7 +186,7 @@ export function openPats({ http, key, agentId, agentDirectory, publicUrl, onPoli
       });
       return renewal;
     },
-    replace: (refused, refusal) => {
+    replace: (refused: Pat, refusal: Refusal): Promise<Pat> => {
       if (pat === refused) pat = undefined;
       return obtain(refusal.details.reason === 'policy_changed' ? refusal : undefined);
     },

@@ -112,14 +112,8 @@ async function isSigned(publicKey: Uint8Array<ArrayBuffer>, signature: Uint8Arra
   return crypto.subtle.verify('Ed25519', key, signature, utf8(text));
 }
 
-interface OpenedJws {
-  header: Record<string, unknown>;
-  payload: Record<string, unknown>;
-  verify(x: unknown): Promise<void>;
-}
-
 /** Reads a compact JWS of a type, signed with Ed25519 (RFC 8037). */
-function openJws(jws: unknown, typ: string, name: string): OpenedJws {
+function openJws(jws: unknown, typ: string, name: string) {
   const [head = '', body = '', signature = '', ...more] = typeof jws === 'string' ? jws.split('.') : [];
   const read = (part: string) => {
     try {
@@ -133,7 +127,7 @@ function openJws(jws: unknown, typ: string, name: string): OpenedJws {
   return {
     header,
     payload,
-    verify: async (x) => {
+    verify: async (x: unknown) => {
       const problem = `The signature of the ${name} is invalid: it was changed, or signed with another key.`;
       const [key, bytes] = [decodeBase64Url(x, problem), decodeBase64Url(signature, problem)];
       if (key.length !== 32 || bytes.length !== 64 || !(await isSigned(key, bytes, `${head}.${body}`))) fail(problem);
