@@ -1,6 +1,5 @@
 import { stringifyJson } from '../client/json.ts';
-
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
+import { isObject } from '../functions/core/json/json.ts';
 
 /** Members of members get names with a dot; arrays are JSON. */
 const flatten = (record: object, prefix = ''): [string, unknown][] =>
