@@ -20,22 +20,16 @@ export function addressesOf(host: string | undefined, port: number, more: readon
   return [...new Set(addresses)];
 }
 
-function namesOf(host = '127.0.0.1'): string[] {
-  const literal = host.includes(':') ? `[${host}]` : host;
-  switch (host) {
-    case 'localhost':
-      return ['localhost', '127.0.0.1'];
-    case '127.0.0.1':
-    case '0.0.0.0':
-      return ['127.0.0.1', 'localhost'];
-    case '::':
-      return ['127.0.0.1', 'localhost', '[::1]'];
-    case '::1':
-      return [literal, 'localhost'];
-    default:
-      return [literal];
-  }
-}
+/** The names under which a gateway is reached that listens on one of these addresses; any other address has only its own. */
+const knownNames = new Map([
+  ['localhost', ['localhost', '127.0.0.1']],
+  ['127.0.0.1', ['127.0.0.1', 'localhost']],
+  ['0.0.0.0', ['127.0.0.1', 'localhost']],
+  ['::', ['127.0.0.1', 'localhost', '[::1]']],
+  ['::1', ['[::1]', 'localhost']],
+]);
+
+const namesOf = (host = '127.0.0.1'): string[] => knownNames.get(host) ?? [host.includes(':') ? `[${host}]` : host];
 
 const reads = ['GET', 'HEAD', 'OPTIONS'];
 
