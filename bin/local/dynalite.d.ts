@@ -7,8 +7,6 @@ declare module 'dynalite' {
     interface Options {
       path?: string | undefined;
       createTableMs?: number;
-      deleteTableMs?: number;
-      updateTableMs?: number;
     }
   }
   export = dynalite;

@@ -128,8 +128,7 @@ export function fitHeader(parameter: Node, read: () => Input, { credentials, fix
   if (fixed.has(name)) return [];
   if (ignored.has(name)) return note('as --ignore-header says');
   if (isCredential(name, credentials)) return note("it is the service's credential, which the gate adds to its calls");
-  if (suppliedHeaders.includes(name)) return [];
-  if (name === keyHeader) return [];
+  if (suppliedHeaders.includes(name) || name === keyHeader) return [];
   if (!mayBeField(name)) {
     if (parameter.required === true) throw new Unfit(path, `needs the header ${parameter.name}, which callers may not choose`);
     return note('callers may not choose it');

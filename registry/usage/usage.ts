@@ -21,11 +21,9 @@ export const failedOf = (numbers: StatsNumbers): number => countCodes(numbers, t
 
 export const servedOf = (numbers: StatsNumbers): number => numbers.executions - refusedOf(numbers) - failedOf(numbers);
 
-export const answeredOf = ({ latency }: StatsNumbers): number => sum(latency);
-
 /** Mean latency of the service, in milliseconds; undefined if it never answered. */
 export function meanOf(numbers: StatsNumbers): number | undefined {
-  const answered = answeredOf(numbers);
+  const answered = sum(numbers.latency);
   return answered > 0 ? Math.round(numbers.upstream_ms / answered) : undefined;
 }
 
