@@ -123,13 +123,8 @@ async function removeIfEmpty({ api }: RegistryContext, serviceId: string): Promi
   }
 }
 
-interface Saved {
-  serviceId: string;
-  /** created by this very request */
-  isNew: boolean;
-}
-
-async function saveService(context: RegistryContext, { serviceId, service }: ServiceChanges, mark: Record<string, string>): Promise<Saved> {
+/** @returns isNew - whether this very request has created the service */
+async function saveService(context: RegistryContext, { serviceId, service }: ServiceChanges, mark: Record<string, string>) {
   const { api } = context;
   const { kind, input, etag } = service;
   if (serviceId === undefined) return createService(context, input, mark);
@@ -142,11 +137,7 @@ async function saveService(context: RegistryContext, { serviceId, service }: Ser
  * Never changes a service that the plan has not shown. A service without intents that equals the input counts as created by an earlier attempt whose
  * response was lost.
  */
-async function createService(
-  { api, again = runAgain }: RegistryContext,
-  input: ServiceInput,
-  headers: Record<string, string>,
-): Promise<Saved> {
+async function createService({ api, again = runAgain }: RegistryContext, input: ServiceInput, headers: Record<string, string>) {
   try {
     const answer = await api.call('POST', '/api/services', { body: input, headers, isAdmin: true });
     return { serviceId: readAnswer(savedService, answer).service_id, isNew: true };

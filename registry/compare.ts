@@ -113,6 +113,8 @@ export async function compareService(
   const { service: found, intents: registered } = known ?? (await readRegistered({ api, terminal }, wanted));
   const serviceId = found?.record.service_id;
   const wantedUids = new Set(wanted.intents.map(({ intent_uid }) => intent_uid));
+  const added = [...wantedUids].filter((uid) => !registered.has(uid));
+  const foreign = isThorough ? await findForeign({ api, terminal }, added, serviceId, concurrency) : new Set<string>();
   const service = compareRecord(found, found ? chooseService(wanted, found.record) : wanted.service, normalizeService);
   const changes: ServiceChanges = {
     name: service.input.service_name,
@@ -122,13 +124,10 @@ export async function compareService(
     unchanged: 0,
     unwanted: [...registered.keys()].filter((uid) => !wantedUids.has(uid)),
     tags: new Map([...registered].map(([uid, { etag }]) => [uid, etag])),
-    foreign: [],
+    foreign: [...foreign],
     kept: { service: [], intents: [] },
     otherOrigins: findOtherOrigins(wanted),
   };
-  const added = [...wantedUids].filter((uid) => !registered.has(uid));
-  const foreign = isThorough ? await findForeign({ api, terminal }, added, serviceId, concurrency) : new Set<string>();
-  changes.foreign.push(...foreign);
   const progress = terminal.progress('Comparing', wanted.intents.length);
   for (const intent of wanted.intents) {
     progress.step();

@@ -47,14 +47,8 @@ const sendsDefault = ({ default: usual, in: carrier, required, enum: allowed }: 
 
 export const hasDefaults = ({ input_parameters: inputs }: Pick<IntentInput, 'input_parameters'>): boolean => inputs.some(sendsDefault);
 
-export interface RemovedDefault {
-  intent_uid: string;
-  parameter: string;
-  value: unknown;
-}
-
 /** Defaults of registered inputs that an import removes. */
-export const removedDefaults = ({ intents }: Pick<ServiceChanges, 'intents'>): RemovedDefault[] =>
+export const removedDefaults = ({ intents }: Pick<ServiceChanges, 'intents'>) =>
   intents.flatMap(({ input: { intent_uid }, differences }) =>
     differences.flatMap(({ path, before, after }) => {
       const [, list, name = '', member, ...inside] = path.split('/');

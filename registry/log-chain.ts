@@ -1,18 +1,6 @@
 import { canonicalDigest } from '../schemas/canonical.ts';
 import type { LogEntry, LogHead } from '../schemas/changes.ts';
 
-export interface Misfit {
-  seq: number;
-  problem: string;
-}
-
-export interface ChainReport {
-  misfits: Misfit[];
-  count: number;
-  /** entry 1 unless older entries have expired */
-  oldest?: Pick<LogEntry, 'seq' | 'at'>;
-}
-
 /** The value of `previous` in the next entry: SHA-256 of the canonical form (RFC 8785). */
 export const digestEntry = (entry: LogEntry): string => `sha-256=${canonicalDigest(entry)}`;
 
@@ -22,7 +10,7 @@ export const digestEntry = (entry: LogEntry): string => `sha-256=${canonicalDige
  * @param expected - the head printed by an earlier check
  */
 export function openChainCheck(head: LogHead, expected?: LogHead) {
-  const misfits: Misfit[] = [];
+  const misfits: { seq: number; problem: string }[] = [];
   const fails = (seq: number, problem: string) => misfits.push({ seq, problem });
   let count = 0;
   let newest = 0;
@@ -53,8 +41,11 @@ export function openChainCheck(head: LogHead, expected?: LogHead) {
     /** @param entries - the next page, newest first */
     add: (entries: readonly LogEntry[]): void => entries.forEach(check),
 
-    /** @param now - the current head, read after the last page */
-    finish(now: LogHead = { ...head, seq: Math.max(head.seq, newest) }): ChainReport {
+    /**
+     * @param now - the current head, read after the last page
+     * @returns oldest - entry 1 unless older entries have expired
+     */
+    finish(now: LogHead = { ...head, seq: Math.max(head.seq, newest) }) {
       if (newest > now.seq) fails(newest, `is not in the log, which ${now.seq === 0 ? 'is empty' : `ends with entry ${now.seq}`}.`);
       if (expected && expected.seq > head.seq) fails(expected.seq, 'is expected, but the log ends before it.');
       else if (expected && expected.seq < (last?.seq ?? Number.POSITIVE_INFINITY))

@@ -132,28 +132,23 @@ function descend(start: unknown, path: string, steps: number): unknown {
 
 const documentUri = 'https://document.invalid/';
 
-interface Parts {
+const partsOf = memoizeFor((file: Home) => {
   /** schemas by the URI that `$id` and `$anchor` give them (JSON Schema 2020-12, section 8.2) */
-  byUri: Map<string, Node>;
+  const byUri = new Map<string, Node>();
   /** base URIs of the objects inside a schema with an `$id` */
-  bases: Map<Node, string>;
-}
-
-const partsOf = memoizeFor((file: Home): Parts => {
-  const parts: Parts = { byUri: new Map(), bases: new Map() };
+  const bases = new Map<Node, string>();
   const visit = (value: unknown, base: string): void => {
     if (Array.isArray(value)) for (const item of value) visit(item, base);
-    if (!isNode(value) || parts.bases.has(value)) return;
+    if (!isNode(value) || bases.has(value)) return;
     const [id = '', oldAnchor] = text(value.$id)?.split('#') ?? [];
     const own = URL.parse(id, base)?.href ?? base;
-    parts.bases.set(value, own);
+    bases.set(value, own);
     const anchors = [value.$anchor, value.$dynamicAnchor, oldAnchor].flatMap((name) => text(name) || []);
-    for (const uri of [...(id === '' ? [] : [own]), ...anchors.map((name) => `${own}#${name}`)])
-      if (!parts.byUri.has(uri)) parts.byUri.set(uri, value);
+    for (const uri of [...(id === '' ? [] : [own]), ...anchors.map((name) => `${own}#${name}`)]) if (!byUri.has(uri)) byUri.set(uri, value);
     for (const member of Object.values(value)) visit(member, own);
   };
   visit(file.root, documentUri);
-  return parts;
+  return { byUri, bases };
 });
 
 /** A schema named by `$id` or `$anchor`, if the document has it. */

@@ -2,9 +2,9 @@ import { originOf } from '../../functions/core/relay/url-template.ts';
 import type { IntentInput } from '../../schemas/intent.ts';
 import { intentUid } from '../../schemas/intent-uid.ts';
 import { distinguish, nameAction } from './action-name.ts';
-import { chooseCredential, describeCredentials, describeOtherCredential, type ServiceCredential, suggestClient } from './credentials.ts';
+import { chooseCredential, describeCredentials, describeOtherCredential, suggestClient } from './credentials.ts';
 import { DocumentError } from './document.ts';
-import { findFixedHeaders, type HeaderRules, readCredentialNames } from './headers.ts';
+import { findFixedHeaders, readCredentialNames } from './headers.ts';
 import { makeRequest, type RequestContext } from './inputs.ts';
 import { noteForeignMembers, noteMisplaced } from './misplaced.ts';
 import { isNamespace, majorVersion, readTitle } from './naming.ts';
@@ -19,16 +19,6 @@ import { makeService } from './service.ts';
 import { modernize } from './swagger.ts';
 import { fitDescription, fitName } from './text.ts';
 import { DocumentWalk, Walk } from './walk.ts';
-
-/** What the intents of a document share. */
-interface Shared {
-  /** address of the service in the document */
-  serviceUrl: string;
-  namespace: string;
-  version: string;
-  credential: ServiceCredential;
-  headers: HeaderRules;
-}
 
 /** Plans an intent for each operation, or skips it with a reason. */
 export function planOpenApi(document: unknown, options: ImportOptions): ImportPlan {
@@ -72,7 +62,10 @@ export function planOpenApi(document: unknown, options: ImportOptions): ImportPl
   };
 }
 
-function readShared(walk: DocumentWalk, operations: readonly Operation[]): Shared {
+type Shared = ReturnType<typeof readShared>;
+
+/** What the intents of a document share; `serviceUrl` is the address of the service in the document. */
+function readShared(walk: DocumentWalk, operations: readonly Operation[]) {
   const { options, root, schemes } = walk;
   const serviceUrl = readServiceUrl(walk, operations);
   const addresses = operations.map(({ path }) => new URL(serviceUrl).pathname + path);

@@ -4,20 +4,12 @@ import { chargesOf, findObstacle, judge, namesIntent, rulesRequiringApproval } f
 import type { Charge } from '../../functions/core/policy/limits.ts';
 import type { Rule } from '../../functions/core/policy/reading.ts';
 
-export interface RuleExplanation {
-  /** JSON pointer */
-  rule: string;
-  sentence: string;
-  applies: boolean;
-  why: string;
-}
-
 export interface Explanation {
   isPermitted: boolean;
   /** JSON pointer to the deciding rule or condition */
   decidedBy?: string;
-  /** every rule about the intent, in policy order */
-  rules: RuleExplanation[];
+  /** every rule about the intent, by its JSON pointer, in policy order */
+  rules: { rule: string; sentence: string; applies: boolean; why: string }[];
   charges: Charge[];
   /** JSON pointer to the rule that requires approval */
   approvalBy?: string;

@@ -1,19 +1,10 @@
-import { changePage, type LogEntry } from '../../schemas/changes.ts';
+import { changePage } from '../../schemas/changes.ts';
 import { type Policy, type Publication, policy as policySchema, publication } from '../../schemas/policy.ts';
 import { type Api, readAnswer } from '../api.ts';
 import { readPages } from '../read.ts';
 
-/** A publication in the log of changes. */
-export interface PolicyVersion {
-  seq: number;
-  at: string;
-  actor: LogEntry['actor'];
-  /** names the policy, for {@link readVersion} */
-  version: string;
-}
-
-/** The policies that have been published, newest first, as far back as the log is kept. */
-export async function* listVersions(api: Api): AsyncGenerator<PolicyVersion> {
+/** The policies that have been published, newest first, as far back as the log is kept; `version` names one, for {@link readVersion}. */
+export async function* listVersions(api: Api) {
   for await (const { entries } of readPages(api, '/api/changes', { kind: 'policy', id: 'policy' }, changePage, true)) {
     for (const { seq, at, actor, changes } of entries)
       for (const { digest_after: version } of changes) if (version !== undefined) yield { seq, at, actor, version };
