@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
 
 /** Adds a pair such as `name=value` to those of earlier options. */
-export function addPair(text: string, others: Record<string, string> = {}): Record<string, string> {
+function addPair(text: string, others: Record<string, string> = {}): Record<string, string> {
   const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
   if (name === undefined || value === undefined) throw new InvalidArgumentError('It must be <name>=<value>, for example protocol=uim.');
   return { ...others, [name]: value };

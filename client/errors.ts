@@ -47,21 +47,7 @@ export class IntentGateError extends Error {
   }
 }
 
-export interface RefusalParts {
-  status: number;
-  code: GateErrorCode;
-  message: string;
-  details: Record<string, unknown>;
-  requestId: string | undefined;
-  /** from `Retry-After`, in milliseconds */
-  retryAfterMs: number | undefined;
-}
-
-export interface RefusedPlace {
-  /** JSON pointer */
-  path: string;
-  problem: string;
-}
+type RefusalParts = Pick<Refusal, 'status' | 'code' | 'message' | 'details' | 'requestId' | 'retryAfterMs'>;
 
 const maxReasonBytes = 1_024;
 
@@ -102,7 +88,8 @@ export class Refusal extends IntentGateError {
     this.retryAfterMs = retryAfterMs;
   }
 
-  get issues(): RefusedPlace[] {
+  /** what is wrong with the request, by JSON pointer */
+  get issues(): { path: string; problem: string }[] {
     return Array.isArray(this.details.issues) ? this.details.issues : [];
   }
 

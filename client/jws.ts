@@ -47,7 +47,7 @@ export async function publicPem({ publicKey }: KeyPair): Promise<string> {
   return ['-----BEGIN PUBLIC KEY-----', ...lines, '-----END PUBLIC KEY-----', ''].join('\n');
 }
 
-export interface ProofTarget {
+interface ProofTarget {
   method: string;
   url: string;
   /** PAT to which the proof is bound */

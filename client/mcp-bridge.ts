@@ -5,7 +5,7 @@ import { type Message, readObject, refusalResult, revisionOf, toolResult } from 
 import { type AgreementStore, type OnPolicy, openPats, type Signer } from './pats.ts';
 import { fetchPolicyInWords } from './policy.ts';
 
-export interface McpBridgeOptions {
+interface McpBridgeOptions {
   http: Http;
   publicUrl: string;
   signer: Signer;

@@ -66,7 +66,7 @@ export const toolResult = (text: string, data: object, isError = false): object 
   isError,
 });
 
-export interface ToolRefusal extends Pick<IntentGateError, 'code' | 'message'> {
+interface ToolRefusal extends Pick<IntentGateError, 'code' | 'message'> {
   details?: Record<string, unknown>;
   /** shown to the model instead of the details */
   lines?: string[];

@@ -35,7 +35,7 @@ async function obtainSigner(options: McpOptions): Promise<Signer> {
   return { ...agent, agentDirectory };
 }
 
-export const quoteForShell = (words: readonly string[]): string =>
+const quoteForShell = (words: readonly string[]): string =>
   words
     .map((word) => {
       if (/^[\w@%+=:,./\\-]+$/.test(word) && (process.platform === 'win32' || !word.includes('\\'))) return word;

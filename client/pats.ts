@@ -40,13 +40,13 @@ export interface Signer {
   agentDirectory?: string | undefined;
 }
 
-export interface SigningTerms {
+interface SigningTerms {
   /** the gate's public address */
   audience: string;
   nowMs: number;
 }
 
-export interface PatOptions extends Signer {
+interface PatOptions extends Signer {
   http: Http;
   /** the gate's public address */
   publicUrl: string;

@@ -1,7 +1,7 @@
 import { isLoopbackHost } from './address.ts';
 
 /** A proxy that the environment names. */
-export interface Proxy {
+interface Proxy {
   /** for messages, without user information */
   name: string;
   /** as the global one, which uses no proxy in Node; follows no redirects */

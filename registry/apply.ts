@@ -11,7 +11,7 @@ import { CliFailure } from './failure.ts';
 import { normalizeIntent, normalizeService } from './normal-form.ts';
 import { findIntent, findServiceByName, listAllIntents, servicePath } from './read.ts';
 
-export interface Failed {
+interface Failed {
   intent_uid: string;
   message: string;
   issues: readonly Issue[];

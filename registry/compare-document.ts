@@ -5,7 +5,7 @@ import { openHeaders } from './document-rule.ts';
 import type { ImportPlan } from './import/plan.ts';
 import { keepNamespace, keepOtherVersions, keepSkipped, keepUids } from './keep-uids.ts';
 
-export interface DocumentChoices {
+interface DocumentChoices {
   /** import into this service without changing its record */
   into?: Service | undefined;
   headers?: Record<string, string>;

@@ -18,7 +18,7 @@ export const agentOptions = {
   publicUrl: new Option('--public-url <address>', 'public address of the gate, if it differs from the one used to reach it'),
 };
 
-export interface AgentOptions {
+interface AgentOptions {
   acceptPolicy?: true | undefined;
   agentDirectory?: string | undefined;
   publicUrl?: string | undefined;

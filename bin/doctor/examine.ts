@@ -32,7 +32,7 @@ export interface Problem extends AccountProblem {
   canWait?: boolean;
 }
 
-export interface Diagnosis {
+interface Diagnosis {
   subject: string;
   isWell: boolean;
   detail: string;

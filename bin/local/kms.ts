@@ -7,7 +7,7 @@ import { readJson, writeJson } from './files.ts';
 import { account, type Disturb, operation, region, ServiceError, startJsonService } from './json-service.ts';
 import type { LocalValues } from './template.ts';
 
-export interface KmsKey {
+interface KmsKey {
   keyId: string;
   /** 32 bytes: the private scalar of P-256, the seed of Ed25519, or the HMAC key */
   secret: Uint8Array;
@@ -17,7 +17,7 @@ export interface KmsKey {
 
 const keySpec = z.enum(['ECC_NIST_P256', 'ECC_NIST_EDWARDS25519', 'HMAC_256']);
 
-export type KeySpec = z.infer<typeof keySpec>;
+type KeySpec = z.infer<typeof keySpec>;
 
 export interface KmsOptions {
   /** default: one new key */
@@ -27,7 +27,7 @@ export interface KmsOptions {
 
 export type RunningKms = Awaited<ReturnType<typeof startKms>>;
 
-export const keyArn = (keyId: string): string => `arn:aws:kms:${region}:${account}:key/${keyId}`;
+const keyArn = (keyId: string): string => `arn:aws:kms:${region}:${account}:key/${keyId}`;
 
 export const newKmsKey = (spec: KeySpec = 'ECC_NIST_P256'): KmsKey => {
   const { utils } = spec === 'ECC_NIST_EDWARDS25519' ? ed25519 : p256;

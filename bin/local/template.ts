@@ -43,7 +43,7 @@ const pseudoParameters: Record<string, string> = {
  * Resolves a value of the template to a string: literals, Ref, Fn::GetAtt and Fn::Join, which are all that the CDK writes.
  * @throws TypeError naming the part without a local value
  */
-export function resolveText(value: unknown, values: LocalValues): string {
+function resolveText(value: unknown, values: LocalValues): string {
   if (typeof value === 'string') return value;
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   const [[intrinsic, argument] = ['', undefined]] = Object.entries(value ?? {});

@@ -2,7 +2,7 @@ import pluralize from 'pluralize';
 import type { IntentEndpoint } from '../../schemas/intent.ts';
 import { splitCase } from '../../schemas/intent-uid.ts';
 
-export interface Unnamed {
+interface Unnamed {
   method: IntentEndpoint['method'];
   path: string;
   operationId?: string | undefined;

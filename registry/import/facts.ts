@@ -3,7 +3,7 @@ import { compareNumbers, type Numeric } from '../../schemas/number.ts';
 import type { KeywordName, KeywordValue } from '../../schemas/parameter.ts';
 import { memoize } from '../memoize.ts';
 
-export type Constraints = { [Name in KeywordName]?: KeywordValue<Name> | undefined };
+type Constraints = { [Name in KeywordName]?: KeywordValue<Name> | undefined };
 
 /** The constraints on a value, with references and combinations resolved. */
 export interface Facts extends Constraints {

@@ -27,7 +27,7 @@ const credentialHeader =
   /^(authorization|token|(x-)?(.*-)?(api|access|auth|subscription)[-_]?(key|token)|x-functions-key|x-api-secret|private-token)$/;
 
 /** Names of header fields (in lower case), query parameters and cookies that carry credentials. */
-export interface CredentialNames {
+interface CredentialNames {
   header: ReadonlySet<string>;
   query: ReadonlySet<string>;
   cookie: ReadonlySet<string>;

@@ -13,7 +13,7 @@ import { orNull } from './schema.ts';
 
 const locations = ['path', 'query', 'header', 'cookie', 'querystring'] as const;
 
-export interface Request {
+interface Request {
   inputs: Parameter[];
   /** path and query of the URL template */
   template: string;

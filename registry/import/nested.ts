@@ -16,7 +16,7 @@ const descriptionLengths = [400, 120, 0];
 const cutComment = 'truncated: deeper levels are not described';
 const loopComment = 'truncated: the same structure repeats inside';
 
-export interface Described {
+interface Described {
   parameter: Parameter;
   facts: Facts;
   /** whether null is sent as a value instead of omitting the parameter */

@@ -4,7 +4,7 @@ import { fitDescription, fitName } from './text.ts';
 
 const addresses = ['policy_url', 'service_logo_url', 'service_terms_of_service_url', 'service_privacy_policy_url'] as const;
 
-export type ServiceText = { service_url: string } & { [Member in keyof ServiceInput]?: string | undefined };
+type ServiceText = { service_url: string } & { [Member in keyof ServiceInput]?: string | undefined };
 
 /** Makes a service, leaving out and noting addresses that the registry would refuse. */
 export function makeService(given: ServiceText, headers: Record<string, string>, path: string, addNote: AddNote): ServiceInput {

@@ -5,7 +5,7 @@ import { mayBeExecuted, openConditions, rulesFor } from '../../functions/core/po
 import type { Rule } from '../../functions/core/policy/reading.ts';
 import { canonicalText } from '../../schemas/canonical.ts';
 
-export interface RegistryChanges {
+interface RegistryChanges {
   /** newly executable, by at least one agent */
   gained: string[];
   /** no longer executable by any agent */
