@@ -1,5 +1,6 @@
 import type * as z from 'zod';
 import { Refusal } from '../client/errors.ts';
+import type { ExchangeOptions } from '../client/http.ts';
 import { executionPage, maxExecutionsOfPage, type RecordedExecution } from '../schemas/executions.ts';
 import { type FullIntent, fullIntent, fullIntentList, intentList } from '../schemas/intent.ts';
 import { type Service, serviceList, shownService } from '../schemas/service.ts';
@@ -13,12 +14,12 @@ export const pageSize = 100;
 export async function* readPages<T extends z.ZodType>(
   api: Api,
   path: string,
-  query: Record<string, string>,
+  query: ExchangeOptions['query'],
   schema: T,
   isAdmin?: ApiCallOptions['isAdmin'],
   size = pageSize,
 ): AsyncGenerator<z.output<T>> {
-  for (let asked: Record<string, string> | undefined = query; asked !== undefined; ) {
+  for (let asked: ExchangeOptions['query'] = query; asked !== undefined; ) {
     const reply = await api.call('GET', path, { query: { ...asked, page_size: size }, ...(isAdmin && { isAdmin }) });
     yield readAnswer(schema, reply);
     asked = nextQuery(reply.headers);

@@ -54,8 +54,7 @@ export function addHistory(program: CommandUnknownOpts): void {
     .action(async ({ since, kind, id, actor, limit }, command) => {
       const { api, terminal } = openContext(command);
       if (limit !== undefined && !/^[1-9][0-9]{0,8}$/.test(limit)) throw usageFailure('--limit must be a positive integer.');
-      const selection = { since: since && readMoment(since, Date.now()), kind, id, actor };
-      const query = Object.fromEntries(Object.entries(selection).flatMap(([name, value]) => (value ? [[name, value]] : [])));
+      const query = { since: since && readMoment(since, Date.now()), kind, id, actor };
       let left = limit === undefined ? (terminal.format === 'text' ? 50 : Number.POSITIVE_INFINITY) : Number(limit);
       const shown: LogEntry[] = [];
       for await (const { entries } of readPages(api, '/api/changes', query, changePage, true)) {

@@ -14,7 +14,6 @@ import { CliFailure, usageFailure } from '../../../registry/failure.ts';
 import { compareForRegistry } from '../../../registry/policy/compare.ts';
 import { type Explanation, explainCall } from '../../../registry/policy/explain.ts';
 import { listVersions, publishPolicy, readVersion } from '../../../registry/policy/publish.ts';
-import type { Issue } from '../../../schemas/errors.ts';
 import { intentUid } from '../../../schemas/intent-uid.ts';
 import type { Policy } from '../../../schemas/policy.ts';
 import { isStackAt, readDescription } from '../../local/stack-file.ts';
@@ -46,8 +45,10 @@ export function addPolicy(program: CommandUnknownOpts): void {
       const rules = [change.before, change.after].flatMap((policy) => compile(policy, change.address).rules);
       const names = await readNames(context, registry, rules);
       const unknown = checkNames(context, compile(change.after, change.address).rules, names);
-      if (registry === undefined || !names) showChange(context, change, unknown);
-      else showForRegistry(context, change, names.intents, unknown);
+      const same = registry === undefined || !names ? showChange(context, change) : showForRegistry(context, change, names.intents);
+      refuseUnknown(unknown);
+      if (same === undefined) throw new CliFailure('differences', change.different);
+      context.terminal.say(same);
     });
   policy
     .command('publish [file]')
@@ -215,21 +216,16 @@ const betweenFiles = (before: string, after: string): Change => ({
   same: 'The policies are equivalent.',
 });
 
-function showChange({ terminal }: CliContext, { before, after, address, different, same }: Change, unknown: Issue[]): void {
+/** @returns what to say if nothing changes; undefined if something does */
+function showChange({ terminal }: CliContext, { before, after, address, same }: Change): string | undefined {
   const changes = comparePolicies(before, after, address);
   for (const change of changes) terminal.say(change);
   terminal.json({ changes });
-  refuseUnknown(unknown);
-  if (changes.length > 0) throw new CliFailure('differences', different);
-  terminal.say(same);
+  return changes.length > 0 ? undefined : same;
 }
 
-function showForRegistry(
-  { terminal }: CliContext,
-  { before, after, address, different }: Change,
-  intents: readonly JudgedIntent[],
-  unknown: Issue[],
-): void {
+/** @returns as {@link showChange} */
+function showForRegistry({ terminal }: CliContext, { before, after, address }: Change, intents: readonly JudgedIntent[]) {
   const changes = compareForRegistry(compile(before, address), compile(after, address), intents);
   const { gained, lost, limitedOtherwise } = changes;
   for (const uid of gained) terminal.say(`gained  ${uid}`);
@@ -240,9 +236,8 @@ function showForRegistry(
     for (const sentence of now.filter((one) => !earlier.includes(one))) terminal.say(`  new: ${sentence}`);
   }
   terminal.json({ gained, lost, limited_otherwise: limitedOtherwise });
-  refuseUnknown(unknown);
-  if (gained.length + lost.length + limitedOtherwise.length > 0) throw new CliFailure('differences', different);
-  terminal.say(`Nothing changes for the ${intents.length} intents of the registry.`);
+  const isSame = gained.length + lost.length + limitedOtherwise.length === 0;
+  return isSame ? `Nothing changes for the ${intents.length} intents of the registry.` : undefined;
 }
 
 function showExplanation({ terminal }: CliContext, { isPermitted, decidedBy, approvalBy, rules, charges }: Explanation): void {

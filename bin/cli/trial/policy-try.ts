@@ -37,8 +37,7 @@ export function addPolicyTry(program: CommandUnknownOpts): void {
         await api.call('DELETE', '/api/policy/try', { isAdmin: true });
         return terminal.result({ on_trial: false }, 'The trial has ended.');
       }
-      const query = period === undefined ? {} : { period };
-      const report = readAnswer(namedPolicyTrial, await api.call('GET', '/api/policy/try', { isAdmin: true, query }));
+      const report = readAnswer(namedPolicyTrial, await api.call('GET', '/api/policy/try', { isAdmin: true, query: { period } }));
       show({ terminal }, report);
       refuseRefusals(report, 'The policy on trial');
     });
