@@ -1,7 +1,7 @@
 import { readAddress } from './address.ts';
 import { noteHeaders } from './answer-issues.ts';
 import { Deferred, Refusal, UnexpectedAnswer } from './errors.ts';
-import { type Exchange, openHttp, pause, readFailure, type SendOptions } from './http.ts';
+import { type Exchange, type HttpOptions, openHttp, pause, readFailure, type SendOptions } from './http.ts';
 import { parseJson } from './json.ts';
 import { makeProof } from './jws.ts';
 import { type KeyPair, type KeyStore, obtainKey } from './keys.ts';
@@ -35,7 +35,7 @@ export {
 } from './receipts.ts';
 export type * from './types.ts';
 
-export interface ConnectOptions {
+export interface ConnectOptions extends Pick<HttpOptions, 'fetch' | 'maxAttempts' | 'maxWaitMs' | 'onWait' | 'timeoutMs'> {
   /** 1 to 256 characters; the id belongs to the first key that uses it */
   agentId: string;
   /** default: the one in `keyStore`, created on first use */
@@ -52,21 +52,11 @@ export interface ConnectOptions {
   agreementStore?: AgreementStore;
   /** public address of the gate, if it differs from the one used to reach it */
   publicUrl?: string;
-  /** maximum number of attempts if nothing answers or the gate is unavailable; default: 4 */
-  maxAttempts?: number;
-  /** maximum wait for quota or an unavailable gate, in milliseconds; default: 90,000, enough for a per-minute quota */
-  maxWaitMs?: number;
-  /** called before each wait for quota or an unavailable gate, with its length in milliseconds and what it waits for; default: waits silently */
-  onWait?: (ms: number, reason: Error) => void;
-  /** timeout of one attempt, in milliseconds; default: 35,000, longer than the gate ever takes */
-  timeoutMs?: number;
   /**
    * parses the answers of intents; default: {@link parseJson}, which returns integers beyond 2^53 as bigint. `JSON.parse` returns all numbers as doubles;
    * a library such as lossless-json keeps every digit of decimals
    */
   parse?: (text: string) => unknown;
-  /** default: the global one */
-  fetch?: typeof fetch;
 }
 
 export interface CallOptions {

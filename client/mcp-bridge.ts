@@ -1,19 +1,15 @@
 import { describeWait, IntentGateError, PolicyDeclined, RateLimited, Refusal, UnexpectedAnswer } from './errors.ts';
 import type { Http } from './http.ts';
-import { openMcpConsent } from './mcp-consent.ts';
+import { type McpConsentOptions, openMcpConsent } from './mcp-consent.ts';
 import { type Message, readObject, refusalResult, revisionOf, toolResult } from './mcp-messages.ts';
 import { type AgreementStore, type OnPolicy, openPats, type Signer } from './pats.ts';
 import { fetchPolicyInWords } from './policy.ts';
 
-interface McpBridgeOptions {
+interface McpBridgeOptions extends Pick<McpConsentOptions, 'acceptCommand' | 'send'> {
   http: Http;
   publicUrl: string;
   signer: Signer;
   store: AgreementStore;
-  /** command that accepts the policy in a terminal */
-  acceptCommand: string;
-  /** sends a message to the host */
-  send(message: object): void;
 }
 
 export type McpBridge = ReturnType<typeof openMcpBridge>;

@@ -4,7 +4,7 @@ import { type Capabilities, canAsk, capabilitiesIn, type FormAnswer, type Messag
 import { toPrintable } from './printable.ts';
 import type { Policy } from './types.ts';
 
-interface McpConsentOptions {
+export interface McpConsentOptions {
   url: string;
   agentId: string;
   /** command that accepts the policy in a terminal */

@@ -1,20 +1,15 @@
-import type { Service } from '../schemas/service.ts';
 import type { RegistryContext } from './api.ts';
-import { compareService, readRegistered, type ServiceChanges } from './compare.ts';
+import { compareService, readRegistered, type ServiceChanges, type Wanted } from './compare.ts';
 import { openHeaders } from './document-rule.ts';
 import type { ImportPlan } from './import/plan.ts';
 import { keepNamespace, keepOtherVersions, keepSkipped, keepUids } from './keep-uids.ts';
 
-interface DocumentChoices {
-  /** import into this service without changing its record */
-  into?: Service | undefined;
+interface DocumentChoices extends Pick<Wanted, 'into' | 'isNamed'> {
   headers?: Record<string, string>;
   /** as requested; see {@link keepUids} */
   version?: string | undefined;
   /** as requested; see {@link keepNamespace} */
   namespace?: string | undefined;
-  /** whether the admin gave the name, which then overrides the registered one */
-  isNamed?: boolean;
   isDraft?: boolean | undefined;
   isDeprecating?: boolean | undefined;
   /** see {@link compareService} */

@@ -10,7 +10,7 @@ import { CliFailure } from './failure.ts';
 import { normalizeIntent, normalizeService } from './normal-form.ts';
 import { type Found, findIntent, findService, findServiceByName, listAllIntents, listServices, pageSize, readFullIntents } from './read.ts';
 
-interface Wanted {
+export interface Wanted {
   service: ServiceInput;
   intents: readonly IntentInput[];
   /** import into this service without changing its record */

@@ -2,14 +2,11 @@
 declare module 'dynalite' {
   import type { Server } from 'node:http';
 
-  function dynalite(options?: dynalite.Options): Server;
-  namespace dynalite {
-    interface Options {
-      path?: string | undefined;
-      createTableMs?: number;
-    }
+  export interface Options {
+    path?: string | undefined;
+    createTableMs?: number;
   }
-  export = dynalite;
+  export default function dynalite(options?: Options): Server;
 }
 
 declare module 'dynalite/db/index.js' {

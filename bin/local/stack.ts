@@ -5,7 +5,7 @@ import { readApi } from './api-definition.ts';
 import { openDataFolder, StartError } from './data-folder.ts';
 import { startEvents } from './events.ts';
 import { awsEnvironment, bucketNames, localCredentials, localValues, openFunctions } from './functions.ts';
-import { type Answered, type Api, type GatewayOptions, startGateway } from './gateway.ts';
+import { type Api, type GatewayOptions, startGateway } from './gateway.ts';
 import { type Person, startIdentity } from './identity.ts';
 import { startInvocations } from './invocations.ts';
 import { region } from './json-service.ts';
@@ -21,13 +21,11 @@ import { createTables, startDynamo } from './table.ts';
 import { type FunctionDefinition, functionIdOf, readTables, readTemplate, resourcesOf } from './template.ts';
 import { startUpstream } from './upstream/server.ts';
 
-export interface StackOptions {
+export interface StackOptions extends Pick<GatewayOptions, 'allowHosts' | 'onAnswered'>, Pick<LambdaOptions, 'onLog'> {
   /** default 8080; 0: any free port */
   port?: number;
   /** default 127.0.0.1 */
   host?: string;
-  /** further hosts, possibly with a port */
-  allowHosts?: readonly string[];
   /** default: data is not kept */
   dataFolder?: string;
   /** default: the shipped policy with an additional prohibition */
@@ -45,9 +43,6 @@ export interface StackOptions {
   dynamodbEndpoint?: string;
   /** default: suitable for interactive use */
   environments?: Pick<LambdaOptions, 'maxOfOne' | 'maxOfAll' | 'idleMs'>;
-  onAnswered?(answered: Answered): void;
-  /** receives each log line of the functions */
-  onLog?(line: string, functionName: string): void;
   /** receives each event that the gate sends */
   onEvent?(type: string, detail: unknown): void;
   /** aborts the start */
