@@ -60,35 +60,34 @@ export async function readWhole(api: Api, seq: number | string): Promise<ChangeD
  */
 export async function undoChanges(api: Api, whole: readonly ChangeDetails[]): Promise<void> {
   for (const obstacle of whole.map(findObstacle)) if (obstacle !== undefined) throw new CliFailure('failure', obstacle);
-  const mark = whole.length > 1 ? { 'Import-Id': crypto.randomUUID() } : undefined;
+  const mark: Record<string, string> = whole.length > 1 ? { 'Import-Id': crypto.randomUUID() } : {};
   const undone: number[] = [];
   for (const details of whole) {
-    await undoChange(api, details, mark, undone);
-    undone.push(details.entry.seq);
+    const { seq } = details.entry;
+    await undoChange(api, details, mark).catch((error: unknown) => {
+      throw error instanceof Refusal && meansChanged(error) ? changedSince(seq, undone) : error;
+    });
+    undone.push(seq);
   }
 }
 
-/** @param undone - the changes of the same import that have been undone, for the message if this one cannot be */
-async function undoChange(api: Api, details: ChangeDetails, mark: Record<string, string> = {}, undone: readonly number[] = []) {
+async function undoChange(api: Api, details: ChangeDetails, mark: Record<string, string>): Promise<void> {
   const { entry, versions = [] } = details;
   const [change] = entry.changes;
   const [first] = versions;
-  try {
-    const published = publishedIn(entry);
-    if (published) await republish(api, published);
-    else if (change?.kind === 'service' && change.action === 'create') await removeService(api, change.id, entry.seq, mark);
-    else if (first?.kind === 'service') await replaceService(api, first, entry.seq, mark);
-    else if (change)
-      await changeIntents(api, first?.service_id ?? (await findIntent(api, change.id))?.record.service_id ?? '', details, mark);
-  } catch (error) {
-    throw error instanceof Refusal && meansChanged(error) ? changedSince(entry.seq, undone) : error;
-  }
+  const published = publishedIn(entry);
+  if (published) await republish(api, published);
+  else if (change?.kind === 'service' && change.action === 'create') await removeService(api, change.id, entry.seq, mark);
+  else if (first?.kind === 'service') await replaceService(api, first, entry.seq, mark);
+  else if (change)
+    await changeIntents(api, first?.service_id ?? (await findIntent(api, change.id))?.record.service_id ?? '', details, mark);
 }
 
 /** Whether a refusal means that a record was changed, deleted or created again. */
 const meansChanged = ({ status, details, issues }: Refusal): boolean =>
   status === 404 || details.reason === 'etag_mismatch' || (status === 409 && issues.some(({ path }) => path.startsWith('/create')));
 
+/** @param undone - the changes of the same import that have been undone */
 const changedSince = (seq: number, undone: readonly number[]) =>
   new CliFailure(
     'failure',
