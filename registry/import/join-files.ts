@@ -122,11 +122,7 @@ const depthOf = (path: string): number => path.split('/').length;
  * The documents in the topmost folder that contains any, likeliest first.
  * @throws DocumentError if there are none
  */
-export async function findDocuments(
-  names: readonly string[],
-  read: (name: string) => Promise<Uint8Array> | Uint8Array,
-  isLarge = false,
-): Promise<string[]> {
+export async function findDocuments(names: readonly string[], read: Library['read'], isLarge = false): Promise<string[]> {
   if (names.length === 1) return [...names];
   const ordered = [...names].sort((left, right) => Number(isUsual(right)) - Number(isUsual(left)) || (left < right ? -1 : 1));
   for (const [, level] of [...Map.groupBy(ordered, depthOf)].sort(([left], [right]) => left - right)) {
@@ -142,7 +138,7 @@ export async function findDocuments(
 /** Whether a text names what only documents have; a quick look, without reading it. */
 export const mayBeDocument = (text: string): boolean => rootMembers.some((member) => text.includes(member));
 
-async function isDocument(name: string, read: (name: string) => Promise<Uint8Array> | Uint8Array, isLarge: boolean): Promise<boolean> {
+async function isDocument(name: string, read: Library['read'], isLarge: boolean): Promise<boolean> {
   try {
     const document = openReader(isLarge)(decodeText(await read(name)));
     return isNode(document) && rootMembers.some((member) => Object.hasOwn(document, member));

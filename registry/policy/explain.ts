@@ -1,25 +1,15 @@
 import { type Call, type Condition, concerns, evaluateCondition } from '../../functions/core/policy/conditions.ts';
 import { describeRule, nameCondition } from '../../functions/core/policy/describe.ts';
 import { chargesOf, findObstacle, judge, namesIntent, rulesRequiringApproval } from '../../functions/core/policy/judge.ts';
-import type { Charge } from '../../functions/core/policy/limits.ts';
 import type { Rule } from '../../functions/core/policy/reading.ts';
 
-export interface Explanation {
-  isPermitted: boolean;
-  /** JSON pointer to the deciding rule or condition */
-  decidedBy?: string;
-  /** every rule about the intent, by its JSON pointer, in policy order */
-  rules: { rule: string; sentence: string; applies: boolean; why: string }[];
-  charges: Charge[];
-  /** JSON pointer to the rule that requires approval */
-  approvalBy?: string;
-}
+export type Explanation = ReturnType<typeof explainCall>;
 
 /**
  * Explains how the rules of a policy judge a call.
  * @param call - missing parameters count as omitted
  */
-export function explainCall(rules: readonly Rule[], call: Call): Explanation {
+export function explainCall(rules: readonly Rule[], call: Call) {
   const judgement = judge(rules, call);
   const decisive = judgement.isPermitted
     ? judgement.rules.find(({ kind }) => kind === 'permission')
@@ -27,8 +17,11 @@ export function explainCall(rules: readonly Rule[], call: Call): Explanation {
   const [approvalRule] = judgement.isPermitted ? rulesRequiringApproval(judgement.rules) : [];
   return {
     isPermitted: judgement.isPermitted,
-    ...(approvalRule && { approvalBy: approvalRule.pointer }),
-    ...(decisive && { decidedBy: decisive.pointer }),
+    /** JSON pointer to the rule that requires approval */
+    approvalBy: approvalRule?.pointer,
+    /** JSON pointer to the deciding rule or condition */
+    decidedBy: decisive?.pointer,
+    /** every rule about the intent, by its JSON pointer, in policy order */
     rules: rules
       .filter((rule) => namesIntent(rule, call.intentUid))
       .map((rule) => {

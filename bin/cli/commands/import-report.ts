@@ -83,11 +83,7 @@ function showFiles(terminal: Terminal, { files, left }: Loaded): void {
   );
 }
 
-function showPlan(
-  terminal: Terminal,
-  { skipped, notes, credentials }: Pick<ImportPlan, 'skipped' | 'notes' | 'credentials'>,
-  isVerbose: boolean,
-): void {
+function showPlan(terminal: Terminal, { skipped, notes, credentials }: ImportPlan, isVerbose: boolean): void {
   if (skipped.length > 0) terminal.say('Skipped:');
   for (const { operation, path, reason } of skipped) terminal.say(`  ${operation} ${reason} ${terminal.style('dim', `(${path})`)}`);
   if (notes.length > 0) terminal.say('Differences from the document:');
