@@ -151,11 +151,8 @@ export function openHttp(options: HttpOptions): Http {
   function noteLimits(intentUid: string, headers: Headers): void {
     const limits = readLimits(headers);
     for (const { name, pauseMs } of limits) if (pauseMs > 0) noteWait(name, pauseMs, describeLimit(name, headers));
-    if (limits.length > 0)
-      limitsOf.set(
-        intentUid,
-        limits.map(({ name }) => name),
-      );
+    const names = limits.map(({ name }) => name);
+    if (names.length > 0) limitsOf.set(intentUid, names);
   }
 
   async function send(method: string, path: string, given: SendOptions = {}): Promise<Exchange> {

@@ -88,13 +88,11 @@ async function find<T extends z.ZodType>(
 
 export const findIntent = (api: Api, uid: string) =>
   find(api, intentPath(uid), fullIntent, { query: { view: 'full' }, isAdmin: 'if signed in' });
+
+const withoutCredential = shownService.transform(({ credential: _, ...record }): Service => record);
+
 export const findService = (api: Api, serviceId: string) =>
-  find(
-    api,
-    servicePath(serviceId),
-    shownService.transform(({ credential: _, ...record }): Service => record),
-    { isAdmin: 'if signed in' },
-  );
+  find(api, servicePath(serviceId), withoutCredential, { isAdmin: 'if signed in' });
 
 /** Services ordered by name, with their numbers of intents; with `name`, those whose names contain all its words. */
 export async function* listServices(api: Api, name = '') {

@@ -29,11 +29,9 @@ export function findObstacle({ entry, versions = [] }: ChangeDetails): string | 
   const { changes } = entry;
   const published = publishedIn(entry);
   if (published) return published.digest_before === undefined ? 'No policy had been published before.' : undefined;
-  if (
-    !changes.every(
-      ({ kind, action }) => recordVersions.shape.kind.safeParse(kind).success && ['create', 'update', 'delete'].includes(action),
-    )
-  )
+  const isOfRecord = ({ kind, action }: LoggedChange) =>
+    recordVersions.shape.kind.safeParse(kind).success && ['create', 'update', 'delete'].includes(action);
+  if (!changes.every(isOfRecord))
     return 'Changes of credentials, agents, calls and trials cannot be undone here. To lift a block: intent-gate agents unblock.';
   if (changes.some(({ kind, action }) => kind === 'service' && action === 'delete'))
     return 'A deleted service is restored from a copy of the table: see docs/operations.md.';

@@ -74,9 +74,7 @@ async function readFromGate({ api }: CliContext, rules: readonly Rule[], uids: r
   return { services, intents: [...intents.values()] };
 }
 
-export const sayUnknownIntent = (uid: string, { intents }: KnownNames): string =>
-  `The call ${describeUnknown(
-    'intent',
-    uid,
-    intents.map(({ intentUid }) => intentUid),
-  )}`;
+export function sayUnknownIntent(uid: string, { intents }: KnownNames): string {
+  const uids = intents.map(({ intentUid }) => intentUid);
+  return `The call ${describeUnknown('intent', uid, uids)}`;
+}

@@ -87,18 +87,13 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
     const gateway = await keep(listenOn({ host, port: options.port ?? 8080, allowHosts, api, ...(onAnswered && { onAnswered }) }));
     const { baseUrls } = gateway;
     const [baseUrl = '', ...otherUrls] = baseUrls;
+    const urlsOf = (path: string) => baseUrls.map((url) => url + path);
     log('Bundling the functions and synthesizing the template ...');
     const context = { ...localContext, policyFile, ...options.context };
     const givenDynamo = options.dynamodbEndpoint ?? process.env.DYNAMODB_ENDPOINT;
     const [dynamo, identity, upstream, registering, synthesized] = await Promise.all([
       givenDynamo ? { endpoint: givenDynamo } : keep(startDynamo(data.kept && folderFor('table'))),
-      keep(
-        startIdentity(
-          folderFor('identity'),
-          baseUrls.map((url) => `${url}/oauth/signed-in`),
-          baseUrls.map((url) => `${url}/console`),
-        ),
-      ),
+      keep(startIdentity(folderFor('identity'), urlsOf('/oauth/signed-in'), urlsOf('/console'))),
       demo ? keep(startUpstream()) : undefined,
       // Loaded in parallel with the other parts.
       demo ? import('./upstream/register.ts') : undefined,

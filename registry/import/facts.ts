@@ -100,10 +100,8 @@ function commonTypes(left: ReadonlySet<string>, right: ReadonlySet<string>): Rea
 }
 
 function joinProperties(maps: Facts['properties'][]): Facts['properties'] {
-  const readers = Map.groupBy(
-    maps.flatMap((map) => [...map]),
-    ([name]) => name,
-  );
+  const members = maps.flatMap((map) => [...map]);
+  const readers = Map.groupBy(members, ([name]) => name);
   return new Map([...readers].map(([name, found]) => [name, memoize(() => allOf(found.map(([, read]) => read())))]));
 }
 

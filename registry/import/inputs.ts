@@ -80,17 +80,13 @@ function assemble(operation: Operation, body: BodyInputs, context: RequestContex
   });
   const sent = whole[0]?.name ?? (body.kind === 'none' && hasBody(operation.method) ? null : undefined);
   // without an input that was left out, or that another one has replaced, nothing describes it
-  const isComplete = ({ of }: Parameter) =>
-    of === undefined || made.some(({ parameter }) => parameter.name === of && parameter.of === undefined);
+  const isThere = (of: string) => made.some(({ parameter }) => parameter.name === of && parameter.of === undefined);
+  const complete = made.filter(({ parameter: { of } }) => of === undefined || isThere(of));
   const isOptional = body.isOptional && (hasBody(operation.method) || body.inputs.some((input) => input.isRequired));
   const accept = readAccept(operation);
   const idempotencyKey = readIdempotencyKey(parameters.get('header') ?? [], context);
   return {
-    inputs: describeInside(
-      made.filter(({ parameter }) => isComplete(parameter)),
-      pathOf(operation.node),
-      addNote,
-    ),
+    inputs: describeInside(complete, pathOf(operation.node), addNote),
     template: path,
     endpoint: {
       content_type: body.contentType,

@@ -65,10 +65,8 @@ function resolveCollisions(listed: readonly Listed[], { skipped, addNote }: Docu
   const bySlug = Map.groupBy(listed, ({ slug }) => slug);
   const isUnique = (slug: string) => bySlug.get(slug)?.length === 1;
   const pathSlugOf = ({ method, path }: Listed) => makePathSlug(method, path);
-  const shared = Map.groupBy(
-    listed.filter(({ slug }) => !isUnique(slug)),
-    pathSlugOf,
-  );
+  const colliding = listed.filter(({ slug }) => !isUnique(slug));
+  const shared = Map.groupBy(colliding, pathSlugOf);
   const taken = new Set([...bySlug.keys()].filter(isUnique));
   return listed.flatMap((operation) => {
     const { title, method, path, node: given } = operation;

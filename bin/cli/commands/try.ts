@@ -34,11 +34,8 @@ export function addTry(program: CommandUnknownOpts): void {
       const uid = options.intent ?? (await choose(context, agent.gate, words));
       const intent = (await agent.gate.get(uid)) as FullIntent;
       showIntent(terminal, intent);
-      const read = (written: string, name: string) =>
-        readValue(
-          written,
-          intent.input_parameters.find((one) => one.name === name),
-        );
+      const find = (name: string) => intent.input_parameters.find((one) => one.name === name);
+      const read = (written: string, name: string) => readValue(written, find(name));
       const parameters = { ...(await readParameters(options.params)), ...readPairs(options.param ?? [], read) };
       const complete = { ...parameters, ...(await askMissing(context, intent, parameters)) };
       const { agentId, answer, receipt, upstream } = await execute(context, agent, intent.intent_uid, complete);

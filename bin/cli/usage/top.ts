@@ -15,11 +15,8 @@ const since = () =>
 
 function show<Row extends StatsNumbers>(terminal: Terminal, since: Since, rows: Row[], head: string, nameOf: (row: Row) => string): void {
   if (rows.length === 0) terminal.remark(`There were no executions in the last ${since}.`);
-  terminal.list(
-    [head, ...usageHeads],
-    rows.map((row) => [nameOf(row), ...usageCells(row)]),
-    rows,
-  );
+  const cells = rows.map((row) => [nameOf(row), ...usageCells(row)]);
+  terminal.list([head, ...usageHeads], cells, rows);
 }
 
 /** Must be called after the groups `services` and `agents` were added. */
