@@ -80,15 +80,9 @@ export function openTerminal(format: 'text' | 'json' | 'csv', { stdin, stdout, s
   const table = (rows: readonly (readonly string[])[]) => {
     const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
     const width = widths.reduce((sum, one) => sum + one + 2, -2);
-    for (const row of rows)
-      if (stdout.isTTY && width > stdout.columns) say(row.filter(Boolean).join('\n  '));
-      else
-        say(
-          row
-            .map((cell, column) => cell.padEnd(column === row.length - 1 ? 0 : (widths[column] ?? 0)))
-            .join('  ')
-            .trimEnd(),
-        );
+    const isTooWide = stdout.isTTY && width > stdout.columns;
+    const align = (cell: string, column: number) => cell.padEnd(widths[column] ?? 0);
+    for (const row of rows) say(isTooWide ? row.filter(Boolean).join('\n  ') : row.map(align).join('  ').trimEnd());
   };
   const confirm = async (question: string) => /^y(es)?$/i.test((await prompt(`${question} [y/N] `, stderr)).trim());
 
@@ -164,17 +158,16 @@ export function openTerminal(format: 'text' | 'json' | 'csv', { stdin, stdout, s
       let done = 0;
       let drawnMs = 0;
       const startedMs = performance.now();
-      const draw = () => {
-        const seconds = (performance.now() - startedMs) / 1000;
-        const left = done > 0 ? `, ${Math.ceil(((total - done) * seconds) / done)} s left` : '';
-        stderr.write(clearLine);
-        print(stderr, `${what}: ${done} of ${total}${done < total ? left : ''}`);
-        drawnMs = performance.now();
-      };
       return {
         step() {
           done++;
-          if (stderr.isTTY && performance.now() - drawnMs > redrawMs) draw();
+          const nowMs = performance.now();
+          if (!stderr.isTTY || nowMs - drawnMs <= redrawMs) return;
+          const seconds = (nowMs - startedMs) / 1000;
+          const left = done < total ? `, ${Math.ceil(((total - done) * seconds) / done)} s left` : '';
+          stderr.write(clearLine);
+          print(stderr, `${what}: ${done} of ${total}${left}`);
+          drawnMs = nowMs;
         },
         end() {
           if (stderr.isTTY) stderr.write(clearLine);
