@@ -103,17 +103,10 @@ function write({ facts, isNullSent }: Described, levels: number, descriptionLeng
   };
 
   const whole = toSchema(facts, 0, []);
-  const says =
-    whole.items ??
-    whole.properties ??
-    whole.required ??
-    whole.additionalProperties ??
-    whole.$comment ??
-    nestedOnly.find((name) => whole[name] !== undefined);
-  const schema = says === undefined && !Array.isArray(whole.type) ? undefined : whole;
-  if (schema === undefined) return { schema, bytes: 0, levels, isCut };
+  const isNeeded = Array.isArray(whole.type) || membersInside.some((name) => whole[name] !== undefined);
+  if (!isNeeded) return { schema: undefined, bytes: 0, levels, isCut };
   if (leastBytes > maxSchemaBytes) return { schema: undefined, bytes: leastBytes, levels, isCut };
-  return { schema, bytes: new TextEncoder().encode(JSON.stringify(schema)).length, levels, isCut };
+  return { schema: whole, bytes: new TextEncoder().encode(JSON.stringify(whole)).length, levels, isCut };
 }
 
 const allows = (schema: NestedSchema, value: unknown): boolean =>
@@ -121,6 +114,9 @@ const allows = (schema: NestedSchema, value: unknown): boolean =>
 
 /** Constraints that only a nested schema can express. */
 const nestedOnly = ['exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'minItems', 'maxItems'] as const;
+
+/** Members with which a schema says more than its parameter does. */
+const membersInside = ['items', 'properties', 'required', 'additionalProperties', '$comment', ...nestedOnly] as const;
 
 function typeOf({ types: all }: Facts, mayBeNull: boolean): NestedSchema {
   const types = [...(all ?? [])].filter((type) => mayBeNull || type !== 'null');
