@@ -26,12 +26,7 @@ export interface WireAnswer {
  */
 export type Disturb = (operation: string, answer: WireAnswer) => WireAnswer | Promise<WireAnswer>;
 
-export interface RunningService {
-  endpoint: string;
-  /** names of all calls so far; `length = 0` clears them */
-  operations: string[];
-  stop(): Promise<void>;
-}
+export type RunningService = Awaited<ReturnType<typeof startJsonService>>;
 
 export const operation = <T extends z.ZodType>(input: T, act: (input: z.output<T>) => object) => {
   return (given: unknown): object => {
@@ -47,10 +42,8 @@ export const operation = <T extends z.ZodType>(input: T, act: (input: z.output<T
  * at an address that only this stack knows.
  * @param operations - the supported operations by name; others are answered with UnknownOperationException
  */
-export async function startJsonService(
-  operations: Record<string, (input: unknown) => object>,
-  disturb: Disturb = (_, answer) => answer,
-): Promise<RunningService> {
+export async function startJsonService(operations: Record<string, (input: unknown) => object>, disturb: Disturb = (_, answer) => answer) {
+  /** names of all calls so far; `length = 0` clears them */
   const called: string[] = [];
 
   const answer = (name: string, body: string): WireAnswer => {
