@@ -1,6 +1,6 @@
 /**
  * The socket of the features: what each adds to the core of the functions. A feature is a folder of the same name here and, where it
- * needs them, in `schemas/`, `lib/`, `bin/cli/`, `console/app/`, `registry/` and `test/`; nothing else of `functions/` imports it. `npm run without -- <feature>` shows what remains if it is deleted.
+ * needs them, in `schemas/`, `lib/`, `bin/cli/`, `console/app/`, `registry/` and `test/`; nothing in the core imports it. `npm run without -- <feature>` shows what remains if it is deleted.
  */
 import { approvalCheckFromEnvironment } from './agents/approval-check.ts';
 import { approvalRequestsFromEnvironment } from './approvals/request.ts';

@@ -21,7 +21,7 @@ export class LambdaThrottled extends Error {
 }
 
 export interface LambdaOptions {
-  /** maximum number of environments per function; further invocations wait. Default 6 */
+  /** maximum number of environments per function. Default 6 */
   maxOfOne?: number;
   /** maximum number of environments, including those that are ending. Default 32 */
   maxOfAll?: number;
@@ -40,6 +40,7 @@ export interface LambdaOptions {
 }
 
 type Outcome = { result: string | undefined } | { failure: string };
+
 /** A worker's message: new log text, and an outcome if there is one. */
 type Message = { log: string } & (Outcome | { isReady?: true });
 
@@ -59,11 +60,13 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
-/**
- * Number of environments of a function that start at once. Further ones, which cost 40 MB each, start one after the other, and only while every
- * invocation lasts, as those that wait for a slow service do, or if one has waited for long. More environments would not make a busy processor faster.
- */
+/** Number of environments of a function that start at once. */
 const eagerOfOne = 2;
+
+/*
+ * Further ones, which cost 40 MB each, start one after the other: once each of the others has run its invocation for `lastingMs`, as those that wait
+ * for a slow service do, or for an invocation that has waited for `lateMs`. More environments would not make a busy processor faster.
+ */
 const lastingMs = 200;
 const lateMs = 1_000;
 
@@ -115,9 +118,9 @@ export function openLambdas(options: LambdaOptions = {}) {
       const { definition, resolve, reject } = entry;
       if (withoutEnvironment.has(definition.name)) continue;
       const own = environmentsOf(definition.name);
-      const isSoonFree =
+      const isEnough =
         own.length >= eagerOfOne && own.some((environment) => !environment.isReady() || (!environment.isLasting() && !entry.isLate));
-      const canStart = own.length < maxOfOne && threads < maxOfAll && !isSoonFree;
+      const canStart = own.length < maxOfOne && threads < maxOfAll && !isEnough;
       const idle = own.findLast((environment) => idleSinceMs.delete(environment));
       if (idle || canStart) {
         waiting.delete(entry);
@@ -129,7 +132,7 @@ export function openLambdas(options: LambdaOptions = {}) {
         continue;
       }
       withoutEnvironment.add(definition.name);
-      if (own.length >= maxOfOne || isSoonFree || exiting-- > 0) continue;
+      if (own.length >= maxOfOne || isEnough || exiting-- > 0) continue;
       // A second environment must not evict one that is about to be used, or functions would keep evicting each other's.
       const oldest = idleSinceMs.keys().find((environment) => own.length === 0 || !isWanted(environment));
       if (oldest) retire(oldest);
@@ -186,6 +189,7 @@ export function openLambdas(options: LambdaOptions = {}) {
     stop: async () => {
       isStopped = true;
       clearInterval(sweeping);
+      for (const { definition, reject } of waiting) reject(new LambdaThrottled(`${definition.name} was not started: the stack stops`));
       await Promise.all([...all].map((environment) => environment.stop()));
     },
   };

@@ -72,7 +72,7 @@ export const documents = {
         path: '/api/document',
         summary: 'Read the document at an address',
         description:
-          'Gets an OpenAPI document or service description at a public address, which the console imports, without following redirects. The answer is compressed with gzip. Nothing is registered.',
+          'Gets the OpenAPI document or service description at a public address, so that the console can import it. Redirects are not followed; the answer is compressed with gzip. Nothing is registered.',
         credential: 'admin',
         errors: ['INTENT_EXECUTION_FAILED'],
         query: documentQuery,

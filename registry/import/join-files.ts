@@ -135,8 +135,10 @@ export async function findDocuments(names: readonly string[], read: Library['rea
   );
 }
 
-/** Whether a text names what only documents have; a quick look, without reading it. */
-export const mayBeDocument = (text: string): boolean => rootMembers.some((member) => text.includes(member));
+const namedMember = new RegExp(`(?:^|[{,"'\\s])(?:${rootMembers.join('|')})["']?\\s*:`);
+
+/** Whether a text may be a document: a quick look for the names of members, without reading it. */
+export const mayBeDocument = (text: string): boolean => namedMember.test(text);
 
 async function isDocument(name: string, read: Library['read'], isLarge: boolean): Promise<boolean> {
   try {

@@ -70,7 +70,7 @@ async function chooseDocument(folder: string, isLarge: boolean): Promise<string>
 
 /**
  * Fetches a document under the rules for calls, with the files below the URL `parts` that it refers to.
- * @throws DocumentError
+ * @throws CliFailure
  */
 export async function loadAddress(address: string, rules: EgressRules, parts?: string, isLarge = false): Promise<Loaded> {
   const fetcher = openFetcher(rules);

@@ -4,8 +4,8 @@ import { originOf } from '../../../functions/core/relay/url-template.ts';
 import { type Applied, applyChanges } from '../../../registry/apply.ts';
 import type { ServiceChanges } from '../../../registry/compare.ts';
 import { compareDocument } from '../../../registry/compare-document.ts';
-import { usageFailure } from '../../../registry/failure.ts';
-import { openReader } from '../../../registry/import/document.ts';
+import { CliFailure, usageFailure } from '../../../registry/failure.ts';
+import { openReader, TooLarge } from '../../../registry/import/document.ts';
 import type { Loaded } from '../../../registry/import/join-files.ts';
 import { loadAddress, loadFile } from '../../../registry/import/load-document.ts';
 import type { Note } from '../../../registry/import/node.ts';
@@ -57,8 +57,11 @@ async function planDocument(context: CliContext, source: string, options: Import
   const rules = chooseRules(api.baseUrl, baseUrl, options.allowLoopback);
   const into = service === undefined ? undefined : (await requireService(api, service)).record;
   const documentUrl = /^https?:\/\//i.test(source) ? source : undefined;
+  if (documentUrl !== undefined && options.with !== undefined && !URL.canParse(options.with))
+    throw usageFailure('--with needs the address of a folder, because the document is at an address.');
   const read = () => readSource(source, documentUrl, rules, options.with, options.large);
   const readOther = async (address: string, failure: Error): Promise<Loaded> => {
+    if (!(failure instanceof CliFailure) || failure instanceof TooLarge) throw failure;
     const document = await loadOther(api, address, into?.service_id, failure);
     return { document, notes: [], files: [], left: [] };
   };

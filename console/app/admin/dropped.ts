@@ -4,7 +4,7 @@ export interface Dropped {
   name: string;
   files: Map<string, File>;
   isAddress?: boolean;
-  /** the service to import into, whose credential the gate sends to the address */
+  /** the service to import into, whose credential the gate sends if the address is that of a server */
   serviceId?: string | undefined;
 }
 

@@ -112,7 +112,7 @@ class NoDocument extends Error {
   }
 }
 
-/** Whether access was denied, to the document or to an MCP server, which refuses GET otherwise. Other hosts deny POST to everybody. */
+/** Whether access was denied: to the document, or to an MCP server, which does not know GET. Hosts of files deny POST to everybody. */
 const isDenial = ({ status }: NoDocument, { cause }: Error): boolean =>
   [401, 403].includes(status) || ([405, 406].includes(status) && cause instanceof CliFailure && cause.reason === 'credentials');
 

@@ -13,7 +13,7 @@ export interface Reading {
   candidates: string[];
   /** all files that contributed to the document */
   files: string[];
-  /** references to files that were not dropped, and to URLs */
+  /** references to files that are not among these, and to URLs */
   missing: string[];
 }
 

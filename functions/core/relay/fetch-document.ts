@@ -18,7 +18,7 @@ const connectTimeoutMs = 3_000;
 /** Why nothing is read at an address, in words. */
 export const complaints: Record<DialFailure, string> = {
   no_address: 'its host has no address',
-  refused_address: 'its host has an address that may not be called: only public addresses are',
+  refused_address: 'its host has an address that may not be called, such as a private one',
   unreachable: 'it cannot be reached',
   tls_failed: 'its certificate is not valid for its name',
 };
@@ -26,7 +26,7 @@ export const complaints: Record<DialFailure, string> = {
 /**
  * Opens a client that gets files at untrusted addresses, with the same protection as calls: checked addresses only, no redirects. Sends nothing that
  * identifies the caller.
- * @returns a function that throws CallFailed, or an error that `describeCallError` maps to one, if nothing usable was answered
+ * @returns a function that resolves with an answer of any status, and throws CallFailed, or an error that `describeCallError` maps to one, without one
  */
 export function openFileClient({ maxBytes, timeoutMs, resolve = resolveBySystem, ...options }: DocumentOptions) {
   const client = openHttpClient((target) => dial(target, { ...options, resolve, connectTimeoutMs }), maxBytes);

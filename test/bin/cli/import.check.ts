@@ -183,6 +183,10 @@ test('an import accepts a folder, and lists the files that it reads', async () =
   expect(stderr).toContain('The document refers to a file that was not read: ./b.json.');
   expect((await succeedJson('import', join(api, 'openapi.json'), '--with', api, '--dry-run')).files).toEqual(['openapi.json', 'a.json']);
   expect((await run(['import', join(api, 'openapi.json'), '--dry-run', '--json'])).code).toBe(1);
+  expect(await run(['import', 'https://parts.example/openapi.json', '--with', api])).toMatchObject({
+    code: 3,
+    stderr: expect.stringContaining('--with needs the address of a folder, because the document is at an address.'),
+  });
 });
 
 test('an import keeps and reports values set by hand that the document leaves open', async () => {
