@@ -97,9 +97,3 @@ export const foldName = (name: string): string =>
 
 /** Normalises tags and namespaces for comparison. */
 export const foldTag = (tag: string): string => tag.normalize('NFC').trim().toLowerCase();
-
-/** An address that an admin lets the gate read. */
-export const readAddress = z
-  .string()
-  .max(2_048)
-  .regex(/^https?:\/\/[^\s{}#]+$/i, 'must be an http or https address without a fragment');

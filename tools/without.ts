@@ -79,7 +79,10 @@ function unplugOne(socket: string, feature: string): string {
   const names = [...socket.matchAll(imports)].flatMap(([, all = '']) => all.split(',').map((name) => name.trim()));
   return names
     .filter((name) => name !== '')
-    .reduce((text, name) => text.replaceAll(new RegExp(`(?:\\.\\.\\.)?\\b${name}\\b,?\\s?`, 'g'), ''), socket.replaceAll(imports, ''));
+    .reduce(
+      (text, name) => text.replaceAll(new RegExp(`(?:\\.\\.\\.)?(?<![-/\\w])${name}(?![-\\w]),?\\s?`, 'g'), ''),
+      socket.replaceAll(imports, ''),
+    );
 }
 
 /** A copy of the project with these files, which type checks with {@link checkTypes}. */

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { type Comparison, comparisons } from '../../functions/core/policy/conditions.ts';
-import { type operands, operatorSynonyms, periodNames } from '../../functions/core/policy/constraints.ts';
+import { type operands, periodNames } from '../../functions/core/policy/constraints.ts';
+import { operatorSynonyms } from '../../functions/core/policy/operators.ts';
 import { periodSynonyms, synonyms } from '../../functions/core/policy/spellings.ts';
 import { odrlContext } from '../../schemas/policy.ts';
 

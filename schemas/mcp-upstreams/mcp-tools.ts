@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { readAddress } from '../text.ts';
+import { readAddress } from '../address.ts';
 
 /** The query of `GET /api/mcp-tools`. */
 export const mcpToolsQuery = z.object({

@@ -13,6 +13,7 @@ import {
   type Subject,
 } from './conditions.ts';
 import { days, isTimeOfDay, readLocalTime } from './local-time.ts';
+import { withOtherNames } from './operators.ts';
 import type { Position } from './position.ts';
 import { coversEntry, oneIntent, termOf } from './scope.ts';
 
@@ -69,7 +70,7 @@ function readLimit(
 ): StatedLimit {
   const isRate = typeof rate === 'number' && Number.isSafeInteger(rate) && rate >= 1;
   const period = term === 'count' ? Number.POSITIVE_INFINITY : secondsOf.get(termOf(unit ?? '').toLowerCase());
-  if (operator !== atMost) position.at('operator').refuse(`must be ${shown(atMost)}`);
+  if (operator !== atMost) position.at('operator').refuse(`must be ${withOtherNames(atMost)}`);
   if (!isRate) position.at('rightOperand').refuse(`must be a whole number from 1 to ${Number.MAX_SAFE_INTEGER}`);
   if (period === undefined) position.at('unit').refuse(`must be one of ${periodNames.join(', ')}`);
   if (term === 'count' && unit !== undefined) position.at('unit').refuse('must be left out: executions are counted');
@@ -116,7 +117,7 @@ function readCondition({ operator, rightOperand, unit }: Constraint, subject: Su
   const isList = Array.isArray(given) && given.length > 0 && values.length === given.length && new Set(values.map(kindOf)).size === 1;
   const wanted =
     comparison === 'within' ? 'a non-empty list of strings, numbers or booleans, all of one type' : 'a string, a number or a boolean';
-  if (!comparison) position.at('operator').refuse(`must be one of ${shown(...comparisons)}`);
+  if (!comparison) position.at('operator').refuse(`must be one of ${withOtherNames(...comparisons)}`);
   else if (!isList) position.at('rightOperand').refuse(`must be ${wanted}`);
   else checkValues(subject, comparison, values, position);
   if (unit !== undefined && !('zone' in subject)) position.at('unit').refuse('must be left out: values are compared as they are');
@@ -159,15 +160,6 @@ const operandRules: Record<
 
 const isOrdering = (comparison: Comparison): boolean => ['gt', 'gte', 'lt', 'lte'].includes(comparison);
 
-/** Other names of operators. */
-export const operatorSynonyms: Record<string, string> = { lteq: 'lte', gteq: 'gte', isAnyOf: 'within' };
-
-/** Operators, each with its other name. */
-function shown(...operators: Comparison[]): string {
-  const others = new Map(Object.entries(operatorSynonyms).map(([other, operator]) => [operator, other]));
-  return operators.map((operator) => (others.has(operator) ? `${operator} (or ${others.get(operator)})` : operator)).join(', ');
-}
-
 const isOrderable = (value: Scalar): boolean => typeof value === 'number' || isDate(value) || isInstant(value);
 
 function checkValues(subject: Subject, comparison: Comparison, values: readonly Scalar[], position: Position): void {
@@ -179,7 +171,7 @@ function checkValues(subject: Subject, comparison: Comparison, values: readonly 
   }
   const { isOrdered, accepts, accepted } = operandRules[subject.of];
   const others = comparisons.filter((one) => isOrdering(one) === isOrdered);
-  if (!others.includes(comparison)) position.at('operator').refuse(`must be one of ${shown(...others)}`);
+  if (!others.includes(comparison)) position.at('operator').refuse(`must be one of ${withOtherNames(...others)}`);
   if (!values.every(accepts)) right.refuse(`must be ${accepted}`);
 }
 

@@ -2,7 +2,7 @@ import type { Issue } from '../../../schemas/errors.ts';
 import { toDouble, toNumeric } from '../../../schemas/number.ts';
 import { odrlContext } from '../../../schemas/policy.ts';
 import { isObject } from '../json/json.ts';
-import { operatorSynonyms } from './constraints.ts';
+import { operatorSynonyms } from './operators.ts';
 import { placeholder } from './placeholder.ts';
 import { Position } from './position.ts';
 

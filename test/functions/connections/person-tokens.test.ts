@@ -1,10 +1,8 @@
 import { afterAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { openApprovalRequests } from '../../../functions/approvals/request.ts';
 import { createAction as createEnd } from '../../../functions/connections/end-connection.ts';
 import { createAction as createList } from '../../../functions/connections/list-connections.ts';
 import { connectionKeys } from '../../../functions/connections/records.ts';
 import { recheckAfterMs } from '../../../functions/core/execution/block-check.ts';
-import type { Instead } from '../../../functions/core/execution/instead.ts';
 import { personOf, signedInAgentId } from '../../../functions/core/pat/holder.ts';
 import { digestOf } from '../../../functions/sign-in/sign-ins.ts';
 import { connectionList } from '../../../schemas/connections/connections.ts';
@@ -80,19 +78,6 @@ test('a person goes from the refusal over the pages to a call with a token of th
   expect(await call(uid)).toMatchObject({ status: 200, body: { name: subject, seen: '[credential]' } });
   expect((await pages.showPage(serviceId, browser)).body).toContain('You have been connected since');
   expect(JSON.stringify([await grantOf(serviceId), last.body])).not.toContain('canary');
-});
-
-test('an approver is shown the person as whom the call will be made', async () => {
-  const { uid } = await parts.newService(origin, client());
-  const shown: unknown[] = [];
-  const ask = openApprovalRequests({ announce: async () => {}, approvalSeconds: 60 });
-  const instead: Instead = (execution, call) =>
-    ask(execution, { ...call, rules: call.rules.map((rule) => ({ ...rule, needsApproval: true })) }, async ({ content }) => {
-      shown.push(content?.shown);
-      throw new Error('deferred');
-    });
-  await execute(gate.openExecute({ ...parts.openTokens(), instead }), await parts.newPersonPat(subject), uid, { code: 'FR' });
-  expect(shown).toEqual([expect.objectContaining({ calls_as: subject })]);
 });
 
 test('an agent that acts for nobody is refused', async () => {
