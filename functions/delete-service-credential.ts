@@ -2,7 +2,6 @@ import { type AdminAction, serveAdmin } from './core/admin/for-admins.ts';
 import { type Credentials, credentialsFromEnvironment } from './core/credentials/credentials.ts';
 import { outwaitEarlierReads } from './core/execution/block-check.ts';
 import { noContent } from './core/http/response.ts';
-import type { ServiceRecord } from './core/registry/records.ts';
 import { noSuchService } from './core/registry/refusals.ts';
 import { registryFromEnvironment } from './core/registry/registry-from-environment.ts';
 import type { Services } from './core/registry/services.ts';
@@ -13,13 +12,9 @@ export const createAction =
   async (admin, request) => {
     const serviceId = request.pathParameter('service_id');
     // The record is updated last: until then, no call is sent without the credential.
-    let hadClient = false;
-    const remove = ({ credential }: ServiceRecord) => {
-      hadClient ||= credential?.oauth !== undefined;
-      return credentials.remove(serviceId);
-    };
-    if (!(await services.as(admin).setCredential(serviceId, undefined, request.ifMatch, remove))) throw noSuchService();
-    if (hadClient) await outwaitEarlierReads();
+    const service = await services.as(admin).setCredential(serviceId, undefined, request.ifMatch, () => credentials.remove(serviceId));
+    if (!service) throw noSuchService();
+    if (service.before.credential?.oauth) await outwaitEarlierReads();
     return noContent();
   };
 

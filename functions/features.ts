@@ -4,15 +4,17 @@
  */
 import { approvalCheckFromEnvironment } from './agents/approval-check.ts';
 import { approvalRequestsFromEnvironment } from './approvals/request.ts';
+import { checkClient } from './connections/check-client.ts';
 import { personGrantKeys } from './connections/records.ts';
 import { tokensFromEnvironment } from './connections/tokens.ts';
 import { type Around, nest } from './core/execution/around.ts';
 import type { Observe } from './core/execution/execution.ts';
 import { firstOf, type Instead } from './core/execution/instead.ts';
-import type { GrantKeysOf } from './core/execution/resolve.ts';
+import type { ResolverParts } from './core/execution/resolve.ts';
 import type { IssueCheck } from './core/pat/bind-agent.ts';
 import type { VerifyDomain } from './core/pat/issue.ts';
 import type { Protocol } from './core/relay/call.ts';
+import type { CredentialCheck } from './core/relay/credential.ts';
 import type { CallSigner } from './core/relay/headers.ts';
 import type { ReadHealth, SearchEngine } from './core/search/search-engine.ts';
 import type { Table } from './core/table/table.ts';
@@ -28,14 +30,14 @@ import { callSignerFromEnvironment } from './web-bot-auth/signer.ts';
 const around: readonly ((table: Table) => Around)[] = [receiptsFromEnvironment, tokensFromEnvironment];
 
 /** At most one adds a record to those that an execution reads. */
-const grants: readonly [GrantKeysOf?] = [personGrantKeys];
+const [grantKeysOf]: readonly ResolverParts['grantKeysOf'][] = [personGrantKeys];
 
 /** What notes something about each execution. */
 const observers: readonly ((table: Table) => Observe)[] = [trialObserverFromEnvironment];
 
 export const executionFeatures = (table: Table) => ({
   around: nest(...around.map((open) => open(table))),
-  grantKeysOf: grants[0],
+  grantKeysOf,
   observers: observers.map((open) => open(table)),
 });
 
@@ -51,6 +53,9 @@ export const signersFromEnvironment = (): CallSigner[] => signers.map((open) => 
 
 /** What calls endpoints that speak another protocol. */
 export const protocols: readonly Protocol[] = [speakMcp];
+
+/** Before a service gets a credential. */
+export const credentialChecks: readonly CredentialCheck[] = [checkClient];
 
 /** Before an agent gets a PAT. */
 const issueChecks: readonly ((table: Table) => IssueCheck)[] = [approvalCheckFromEnvironment];

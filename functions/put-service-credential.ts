@@ -9,10 +9,11 @@ import type { ServiceRecord } from './core/registry/records.ts';
 import { noSuchService, recordChanged } from './core/registry/refusals.ts';
 import { registryFromEnvironment } from './core/registry/registry-from-environment.ts';
 import type { Services } from './core/registry/services.ts';
-import { checkIssuer, chooseOrigins } from './core/relay/credential.ts';
+import { chooseOrigins } from './core/relay/credential.ts';
 import { type EgressRules, egressRulesFromEnvironment } from './core/relay/egress.ts';
 import { describeShort } from './core/relay/redact.ts';
 import { invalidParameter } from './core/runtime/api-error.ts';
+import { credentialChecks } from './features.ts';
 
 export interface Deps {
   services: Pick<Services, 'find' | 'as'>;
@@ -30,14 +31,13 @@ export const createAction =
     if (!before) throw noSuchService();
     requireNamespace(admin, before.namespace);
     if (!request.ifMatch(before)) throw recordChanged();
-    if (input.oauth) checkIssuer(input.oauth, egress, request.baseUrl);
+    for (const check of credentialChecks) check(input, egress, request.baseUrl);
     const credential = makeCredential(input, chooseOrigins(input.origins, before, egress, request.baseUrl));
     const facts = describeCredential(credential);
     checkFields([...facts.headers, ...(facts.next?.headers ?? [])], before);
-    const origins = credential.origins ?? [];
     // Store the values first: until the record names this version, calls use the previous one, which stays readable.
     const { version } = await credentials.add(serviceId, credential);
-    const stored = { ...facts, origins, version, set_at: Date.now(), set_by: nameOf(admin) };
+    const stored = { ...facts, version, set_at: Date.now(), set_by: nameOf(admin) };
     // If the credential has been removed meanwhile, these values may be gone as well.
     const isStillKnown = (seen: ServiceRecord) => request.ifMatch(seen) && (!before.credential || seen.credential !== undefined);
     const service = await services.as(admin).setCredential(serviceId, stored, isStillKnown);
@@ -45,14 +45,11 @@ export const createAction =
       await credentials.remove(serviceId);
       throw noSuchService();
     }
-    if (before.credential?.oauth) await outwaitEarlierReads();
+    if (service.before.credential?.oauth) await outwaitEarlierReads();
     const { header_name } = input;
-    const named = header_name !== undefined && { header_name };
     const warnings = describeShort(credential);
-    return ok(
-      { service_id: serviceId, ...named, ...facts, origins, ...(warnings.length > 0 && { warnings }) },
-      { ETag: recordTag(service) },
-    );
+    const remarks = { ...(header_name !== undefined && { header_name }), ...(warnings.length > 0 && { warnings }) };
+    return ok({ service_id: serviceId, ...facts, ...remarks }, { ETag: recordTag(service.after) });
   };
 
 /** @throws ApiError INVALID_PARAMETER if a header of the credential has the name of one of the service's own headers */

@@ -23,10 +23,7 @@ export function createRun(parts: DeferredRunParts): (event: unknown, remainingMs
 
 const run = createRun({
   deferred: openDeferredCalls(table),
-  resolve: openResolver({
-    ...resolverParts(table, { leaseSeconds: longestRunSeconds }),
-    ...resolving,
-  }).resolve,
+  resolve: openResolver({ ...resolverParts(table, { leaseSeconds: longestRunSeconds }), ...resolving }).resolve,
   findPolicy: policyFromEnvironment(table),
   limits: openRateLimiter(table),
   relay: relayFromEnvironment({ signers: signersFromEnvironment(), maxDeadlineMs: longestCallSeconds * 1_000 }, protocols),

@@ -1,8 +1,22 @@
 import * as z from 'zod';
-import { foldQueryName, oauthFacts, queryName, queryValue } from './credential.ts';
+import { foldQueryName } from './credential.ts';
+import { clientInput } from './features.ts';
 import { foldHeaderName, headerName, headerValue, namedValues } from './header.ts';
 
 const maxValues = 5;
+
+const queryName = z
+  .string()
+  .max(100)
+  .regex(/^[\x21-\x7e]+$/, 'must be the name of a query parameter in visible ASCII characters')
+  .regex(/^[^[\]]*$/, 'must not contain brackets');
+
+const queryValue = z
+  .string()
+  .min(1, 'must not be empty')
+  .max(4096)
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: tools in languages without \p{Cc} read this in the OpenAPI document
+  .regex(/^[^\u0000-\u001f\u007f-\u009f]*$/, 'must not contain control characters');
 
 const values = {
   headers: namedValues(headerName, headerValue, foldHeaderName).optional().meta({ description: 'values of header fields, by name' }),
@@ -12,16 +26,6 @@ const values = {
 type Values = { headers?: Record<string, string> | undefined; query?: Record<string, string> | undefined };
 
 const countOf = ({ headers = {}, query = {} }: Values): number => Object.keys(headers).length + Object.keys(query).length;
-
-const oauthInput = oauthFacts
-  .extend({ client_secret: queryValue.optional().describe('absent for a public client') })
-  .refine(({ issuer, token_endpoint }) => issuer ?? token_endpoint, 'must have issuer or token_endpoint')
-  .refine(
-    ({ grant, token_endpoint, authorization_endpoint }) => grant === 'client' || !token_endpoint === !authorization_endpoint,
-    'must have both endpoints or none, because people agree at authorization_endpoint',
-  );
-
-export type OAuthClient = z.infer<typeof oauthInput>;
 
 const tooMany = `must have at most ${maxValues} values, headers and query together`;
 
@@ -43,7 +47,7 @@ export const credentialInput = z
     next: nextValues.optional(),
     header_name: headerName.optional(),
     header_value: headerValue.optional(),
-    oauth: oauthInput.optional().meta({ description: 'the gate obtains tokens as this client, and sends them besides headers and query' }),
+    oauth: clientInput.optional().meta({ description: 'the gate obtains tokens as this client, and sends them besides headers and query' }),
   })
   .superRefine((input, context) => {
     const refuse = (path: string[], message: string) => context.addIssue({ code: 'custom', path, message });
@@ -52,8 +56,6 @@ export const credentialInput = z
     if (isSingle && input.header_value === undefined) refuse(['header_value'], 'is required with header_name');
     if (isSingle && (input.headers ?? input.query)) refuse(['header_name'], 'must be left out if headers or query is given');
     if (!isSingle && countOf(input) === 0 && !input.oauth) refuse([], 'must have headers, query or oauth');
-    const isTaken = Object.keys(input.headers ?? {}).some((name) => foldHeaderName(name) === 'authorization');
-    if (input.oauth && (isSingle || input.next || isTaken)) refuse(['oauth'], 'must not be given with next, header_name or Authorization');
     if (countOf(input) > maxValues) refuse([], tooMany);
   })
   .meta({

@@ -18,7 +18,7 @@ import { responseHeaders } from '../lib/documents/headers.ts';
 import { endpoints } from '../lib/endpoints.ts';
 import { describeSettings, parseSettings, SettingsError, warnOfRates } from '../lib/settings.ts';
 import { exitCodes } from '../registry/failure.ts';
-import { credentialInput } from '../schemas/credential-input.ts';
+import { oauthFacts } from '../schemas/connections/oauth-client.ts';
 import { executionState } from '../schemas/deferred.ts';
 import { errorTable } from '../schemas/errors.ts';
 import { endpoint, intentInput } from '../schemas/intent.ts';
@@ -200,8 +200,7 @@ const checks: Record<string, ((table: Table) => void) | string> = {
   'bound | at most': 'test/functions/core/relay/http-client.test.ts',
   'corpus | nDCG@10 | with plain FTS5': 'tools/bench/search.ts',
   'grant | whose token a call carries': (table) => {
-    const { oauth } = credentialInput.shape;
-    expect(firstCells(table).flatMap(codeIn)).toEqual(oauth.unwrap().shape.grant.options);
+    expect(firstCells(table).flatMap(codeIn)).toEqual(oauthFacts.shape.grant.options);
   },
   'refusal | what it means': 'test/functions/connections/person-tokens.test.ts',
   'with tokens | what happens': 'test/functions/connections/person-tokens.test.ts',

@@ -45,6 +45,7 @@ const features = readdirSync('functions', { withFileTypes: true }).flatMap((entr
 
 /** The sockets, the only files outside a feature that may import it. */
 const sockets = [
+  'schemas/features.ts',
   'functions/features.ts',
   'lib/features.ts',
   'lib/feature-stacks.ts',

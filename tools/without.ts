@@ -12,6 +12,7 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 
 const sockets = [
+  'schemas/features.ts',
   'functions/features.ts',
   'lib/features.ts',
   'lib/feature-stacks.ts',

@@ -1,5 +1,5 @@
 import { canonicalDigest } from '../../schemas/canonical.ts';
-import type { OAuthClient } from '../../schemas/credential-input.ts';
+import type { OAuthClient } from '../../schemas/connections/oauth-client.ts';
 import type { GrantItem } from './grants.ts';
 
 /** Identifies what people agreed to: a grant is usable only while this stays the same. */

@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import type { OAuthClient } from '../../schemas/credential-input.ts';
+import type { OAuthClient } from '../../schemas/connections/oauth-client.ts';
 import { personOf } from '../core/pat/holder.ts';
 import { newUlid } from '../core/runtime/ulid.ts';
 import { keys } from '../core/table/keys.ts';

@@ -18,11 +18,11 @@ import {
   validateAuthResponse,
 } from 'oauth4webapi';
 import QuickLRU from 'quick-lru';
-import type { OAuthClient } from '../../schemas/credential-input.ts';
-import { issuerRules } from '../core/relay/credential.ts';
+import type { OAuthClient } from '../../schemas/connections/oauth-client.ts';
 import { egressRulesFromEnvironment, isLoopbackHost } from '../core/relay/egress.ts';
 import { openRedactor } from '../core/relay/redact.ts';
 import { beyondInvocation } from '../core/runtime/invocation.ts';
+import { issuerRules } from './check-client.ts';
 import { clientIdentity } from './client.ts';
 import { IssuerFailure, wordsOf } from './issuer-failure.ts';
 import { openTransport, type TransportOptions } from './issuer-transport.ts';

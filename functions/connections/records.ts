@@ -1,4 +1,3 @@
-import type { GrantKeysOf } from '../core/execution/resolve.ts';
 import { isPerson } from '../core/pat/holder.ts';
 import { definePartitions, type Key } from '../core/table/keys.ts';
 
@@ -26,5 +25,5 @@ export const connectionKeys = {
 };
 
 /** The key of the grant that is read with each execution of a person. */
-export const personGrantKeys: GrantKeysOf = (serviceId, principal) =>
+export const personGrantKeys = (serviceId: string, principal: string): Key[] =>
   isPerson(principal) ? [connectionKeys.ofPerson(principal, serviceId)] : [];

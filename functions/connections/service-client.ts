@@ -1,4 +1,4 @@
-import type { OAuthClient } from '../../schemas/credential-input.ts';
+import type { OAuthClient } from '../../schemas/connections/oauth-client.ts';
 import type { Credentials } from '../core/credentials/credentials.ts';
 import type { ServiceRecord } from '../core/registry/records.ts';
 import { noSuchService } from '../core/registry/refusals.ts';

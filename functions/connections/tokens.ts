@@ -1,14 +1,13 @@
 import QuickLRU from 'quick-lru';
+import type { OAuthClient } from '../../schemas/connections/oauth-client.ts';
 import type { StoredCredential } from '../../schemas/credential.ts';
-import type { OAuthClient } from '../../schemas/credential-input.ts';
 import { type Credential, type Credentials, credentialsFromEnvironment } from '../core/credentials/credentials.ts';
 import type { Around } from '../core/execution/around.ts';
 import type { ResolvedCall } from '../core/execution/resolve.ts';
-import type { CallToken } from '../core/relay/build-request.ts';
 import { CallFailed } from '../core/relay/call-failure.ts';
 import { carriesCredential } from '../core/relay/credential.ts';
 import type { Key } from '../core/table/keys.ts';
-import type { Table } from '../core/table/table.ts';
+import type { Item, Table } from '../core/table/table.ts';
 import { clientIdentity, isConnected } from './client.ts';
 import { type GrantItem, type Grants, openGrants, type Renewal } from './grants.ts';
 import { IssuerFailure } from './issuer-failure.ts';
@@ -36,11 +35,15 @@ export interface TokenParts {
 }
 
 /** A call that needs a token. */
-export interface TokenRequest extends Pick<ResolvedCall, 'service' | 'grant' | 'baseUrl'> {
+export interface TokenRequest extends Pick<ResolvedCall, 'service' | 'baseUrl'> {
+  /** the person's record, see {@link grantOf} */
+  grant: Item | undefined;
   url: string;
   principal: string;
   stored: StoredCredential;
 }
+
+type CallToken = NonNullable<ResolvedCall['token']>;
 
 interface ClientCall extends TokenRequest {
   /** with its fixed values */
@@ -158,23 +161,27 @@ export function openTokens({ table, credentials, grants, issuers, now = Date.now
     const { service, stored, baseUrl } = request;
     try {
       const { item, values, renew } = await (stored.oauth?.grant === 'person' ? tokenOfPerson : tokenOfGate)(await readClient(request));
-      return {
-        consent: item.consent,
-        values,
+      const token: CallToken = {
+        ...values,
+        ...(item.consent !== undefined && { consent: item.consent }),
         renew: async () => {
           if (now() - (item.issued ?? 0) < youngMs) return undefined;
-          const renewed = await renew();
+          // if this fails, the 401 stands, with which the upstream has not acted
+          const renewed = await renew().catch(() => undefined);
           // with another consent the person may be somebody else to the service
-          return renewed.item.consent === item.consent ? renewed.values : undefined;
+          if (!renewed || renewed.item.consent !== item.consent) return undefined;
+          token.next = renewed.values;
+          return token.next;
         },
-        recheck(current, grant) {
-          if (current.credential?.version !== stored.version) throw credentialChanged();
+        recheck(again) {
+          if (again.service.credential?.version !== stored.version) throw credentialChanged();
           if (stored.oauth?.grant !== 'person') return;
-          const found = grant as GrantItem | undefined;
+          const found = grantOf(again) as GrantItem | undefined;
           if (!isConnected(found, stored.oauth, now()) || found?.consent !== item.consent)
             throw connectFirst(service.service_id, baseUrl, found?.failure);
         },
       };
+      return token;
     } catch (error) {
       throw error instanceof IssuerFailure ? noToken(error.words, error) : error;
     }
@@ -183,15 +190,18 @@ export function openTokens({ table, credentials, grants, issuers, now = Date.now
 
 const noRefreshToken = { error: 'invalid_grant', description: 'There is no refresh token.' };
 
+/** The person's record among those that an execution reads with its intent. */
+const grantOf = ({ related: [, grant] = [] }: Pick<ResolvedCall, 'related'>) => grant;
+
 /** Obtains the token of a call before it is attempted, if the call's credential is an OAuth client. */
 export const aroundWith =
   (obtain: ReturnType<typeof openTokens>): Around =>
   async ({ holder }, call, attempt) => {
-    const { service, grant, baseUrl, upstreamRequest } = call;
+    const { service, baseUrl, upstreamRequest } = call;
     const { url } = upstreamRequest;
     const stored = service.credential;
     if (stored?.oauth && carriesCredential(service, new URL(url).origin))
-      call.token = await obtain({ service, grant, baseUrl, url, stored, principal: holder.principal });
+      call.token = await obtain({ service, grant: grantOf(call), baseUrl, url, stored, principal: holder.principal });
     return attempt();
   };
 

@@ -1,6 +1,7 @@
 import QuickLRU from 'quick-lru';
 import type { StoredCredential } from '../../../schemas/credential.ts';
-import type { CredentialInput, OAuthClient } from '../../../schemas/credential-input.ts';
+import type { CredentialInput } from '../../../schemas/credential-input.ts';
+import type { TokenClient } from '../../../schemas/features.ts';
 import { unavailable } from '../runtime/api-error.ts';
 import { readEnvironment } from '../runtime/environment.ts';
 import { openSecretsManager, type Vault } from './vault.ts';
@@ -16,7 +17,11 @@ export interface Credential extends CredentialValues {
   origins: string[];
   /** the values that the upstream will accept next */
   next?: CredentialValues;
-  oauth?: OAuthClient;
+  oauth?: TokenClient;
+  /** identifies the consent of the person from whom it was obtained */
+  consent?: string;
+  /** Obtains `next` after a 401, unless that cannot help. Never fails. */
+  renew?(): Promise<CredentialValues | undefined>;
 }
 
 /** How long a credential is cached, in milliseconds. */
@@ -64,13 +69,12 @@ export function makeCredential({ header_name, header_value, next, oauth, ...inpu
 
 const namesOf = ({ headers, query }: CredentialValues) => ({ headers: Object.keys(headers), query: Object.keys(query) });
 
-const withoutSecret = ({ client_secret: _, ...client }: OAuthClient) => client;
-
 /** The names of a credential's values, without the values. */
-export const describeCredential = ({ headers, query, next, oauth }: Credential) => ({
+export const describeCredential = ({ headers, query, origins, next, oauth }: Credential) => ({
   ...namesOf({ headers: { ...headers, ...(oauth && { Authorization: '' }) }, query }),
+  origins,
   ...(next && { next: namesOf(next) }),
-  ...(oauth && { oauth: withoutSecret(oauth) }),
+  ...(oauth && { oauth: { ...oauth, client_secret: undefined } }),
 });
 
 export const credentialsFromEnvironment = (): Credentials =>

@@ -20,12 +20,12 @@ import {
   requireIntent,
   requireNotPaused,
 } from '../registry/live-intents.ts';
-import { buildRequest, type CallToken, type UpstreamRequest } from '../relay/build-request.ts';
+import { buildRequest, type UpstreamCall, type UpstreamRequest } from '../relay/build-request.ts';
 import { expectedInputs, nullRules } from '../relay/endpoint.ts';
 import { ApiError } from '../runtime/api-error.ts';
 import { isCatalogueHidden } from '../runtime/environment.ts';
 import { type Key, keys } from '../table/keys.ts';
-import type { Item, Table } from '../table/table.ts';
+import type { Table } from '../table/table.ts';
 import { openRecheck, type Recheck, requireNotStopped } from './block-check.ts';
 import type { Execution, ExecutionHttp, Observe } from './execution.ts';
 import { fingerprintOf, keyRequired, readIdempotencyKey } from './idempotency-key.ts';
@@ -48,10 +48,8 @@ export interface ResolvedCall extends LiveIntent {
   keyed: KeyedRequest | undefined;
   /** the gate's address */
   baseUrl: string;
-  /** the holder's record of its service that a feature asked for: see {@link ResolverParts.grantKeysOf} */
-  grant: Item | undefined;
-  /** set by what features do around the attempt */
-  token?: CallToken;
+  /** set around the attempt; `recheck` throws ApiError if the call may no longer carry it, as far as its records have been read again */
+  token?: UpstreamCall['token'] & { recheck(again: Pick<LiveIntent, 'service' | 'related'>): void };
 }
 
 /** What may still stop a permitted call. */
@@ -73,8 +71,6 @@ export interface ExecutionRecords {
   pointer: PolicyPointer | undefined;
   records: AgentRecords;
   found: LiveIntent | undefined;
-  slowCallsItem: Item | undefined;
-  grant: Item | undefined;
 }
 
 export interface Resolved {
@@ -82,16 +78,14 @@ export interface Resolved {
   guards: Guards;
 }
 
-/** The key of a feature's record of a principal and a service, which is read with the others; empty if there can be none. */
-export type GrantKeysOf = (serviceId: string, principal: string) => Key[];
-
 export interface ResolverParts {
   intents: Pick<LiveIntents, 'findWith' | 'versions'>;
   slowCalls: SlowCalls;
   observers?: readonly Observe[];
   /** whether an intent that the policy does not permit counts as missing */
   hidesOthers?: boolean;
-  grantKeysOf?: GrantKeysOf | undefined;
+  /** Returns the key of a feature's record of a principal and a service, which is read with the others; empty if there can be none. */
+  grantKeysOf?: ((serviceId: string, principal: string) => Key[]) | undefined;
   /** milliseconds since the epoch */
   now?: () => number;
 }
@@ -109,38 +103,22 @@ export const prefersAsync = ({ headerValues }: ExecutionHttp): boolean =>
 const keyMissing =
   'The service of this intent requires a key, so the call was not sent. Send it with the header idempotency-key, and repeat it only with the same key.';
 
-export function openResolver({
-  intents,
-  slowCalls,
-  observers = [],
-  hidesOthers = false,
-  grantKeysOf = () => [],
-  now = Date.now,
-}: ResolverParts) {
+export function openResolver({ intents, slowCalls, observers = [], hidesOthers = false, grantKeysOf, now = Date.now }: ResolverParts) {
   const validate = openValidators(nullRules, expectedInputs);
   const replays = openReplayMeter(now);
 
   /** Reads all that decides about an execution: one read, or a second one for an intent that is new to this instance. */
   async function read(claims: PatClaims, intentUid: string): Promise<ExecutionRecords> {
     const startedMs = performance.now();
-    const { principal } = holderOf(claims);
-    const wanted = [keys.policyInForce(), ...agentRecordKeys(claims.sub, principal)];
+    const wanted = [keys.policyInForce(), ...agentRecordKeys(claims.sub, holderOf(claims).principal)];
     // reads nothing about an intent that is hidden, so that the time does not tell that it exists
     const isRead = !hidesOthers || isPermitted(claims.scope, intentUid);
-    const { found, others, related } = await intents.findWith(isRead ? intentUid : '', wanted, (intent) => [
+    const { found, others } = await intents.findWith(isRead ? intentUid : '', wanted, (intent) => [
       slowCalls.keyOf(intent),
-      ...grantKeysOf(intent.service_id, principal),
+      ...(grantKeysOf?.(intent.service_id, holderOf(claims).principal) ?? []),
     ]);
     const [pointer, ...records] = others;
-    return {
-      intentUid,
-      startedMs,
-      pointer: pointer as PolicyPointer | undefined,
-      records: toAgentRecords(records),
-      found,
-      slowCallsItem: related?.[0],
-      grant: related?.[1],
-    };
+    return { intentUid, startedMs, pointer: pointer as PolicyPointer | undefined, records: toAgentRecords(records), found };
   }
 
   /**
@@ -159,12 +137,10 @@ export function openResolver({
       return requireIntent(found, intent_uid, intents, sight);
     };
     const first = known?.intentUid === intent_uid ? known : await read(claims, intent_uid);
-    const { records, slowCallsItem } = first;
     const recheck = openRecheck(async () => {
-      const again = await read(claims, intent_uid);
-      const found = await findLive(again);
-      requireNotPaused(found);
-      call.token?.recheck(found.service, again.grant);
+      const again = await findLive(await read(claims, intent_uid));
+      requireNotPaused(again);
+      call.token?.recheck(again);
     }, first.startedMs);
     const live = await findLive(first);
     const { intent, service } = live;
@@ -179,7 +155,7 @@ export function openResolver({
     quota.limitTo(rules, service);
     const key = keyOf(request, intent, rules);
     const { executionId } = logLine;
-    const ofOrigin = slowCalls.of(intent, slowCallsItem);
+    const ofOrigin = slowCalls.of(intent, live.related?.[0]);
     const replayLimit = claims.lmt ?? tightest(chargesOf(rules).filter(isRate));
     const call: ResolvedCall = {
       ...live,
@@ -187,10 +163,9 @@ export function openResolver({
       values,
       upstreamRequest,
       rules,
-      records,
+      records: first.records,
       keyed: key === undefined ? undefined : { account, executionId, key, fingerprint: fingerprintOf(intent_uid, parameters), nowMs },
       baseUrl: request.baseUrl,
-      grant: first.grant,
     };
     return {
       call,

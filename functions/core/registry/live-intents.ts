@@ -13,14 +13,13 @@ import { intentChanged, noSuchIntent } from './refusals.ts';
 export interface LiveIntent {
   intent: IntentRecord;
   service: ServiceRecord;
+  /** what an execution reads with them: the slow calls of the origin, then what a feature has asked for */
+  related?: readonly (Item | undefined)[];
 }
 
 type RelatingIntent = Pick<IntentRecord, 'service_id' | 'endpoint'>;
 
-const noIntent: RelatingIntent = {
-  service_id: '',
-  endpoint: { url: 'https://intent.invalid', method: 'GET', content_type: 'application/json' },
-};
+const noIntent: RelatingIntent = { service_id: '', endpoint: { url: 'https://none.invalid', method: 'GET', content_type: 'text/plain' } };
 
 /** The refusal if `If-Match` contains neither the intent's digest, with or without quotation marks, nor one of its entity tags. */
 export function findMismatch(
@@ -52,15 +51,14 @@ export function openLiveIntents(table: Pick<Table, 'get' | 'getAll' | 'query'>, 
     uid: string,
     others: readonly Key[] = [],
     relatedKeysOf: (intent: RelatingIntent) => readonly Key[] = () => [],
-  ): Promise<{ found: LiveIntent | undefined; others: (Item | undefined)[]; related?: (Item | undefined)[] }> {
+  ): Promise<{ found: LiveIntent | undefined; others: (Item | undefined)[] }> {
     if (!isIntentUid(uid)) return { found: undefined, others: await table.getAll(others) };
-    const neededFor = (intent: RelatingIntent) => [keys.service(intent.service_id), ...relatedKeysOf(intent)];
-    const guess = lastRead.get(uid);
-    const guessed = guess ? neededFor(guess) : [];
+    const neededFor = (intent: RelatingIntent | undefined) => (intent ? [keys.service(intent.service_id), ...relatedKeysOf(intent)] : []);
+    const guessed = neededFor(lastRead.get(uid));
     const [item, ...rest] = await table.getAll([keys.intent(uid), ...others, ...guessed]);
     const read = { found: undefined, others: rest.slice(0, others.length) };
     if (!item) {
-      if (isEven && !guess) {
+      if (isEven && guessed.length === 0) {
         await table.getAll(neededFor(noIntent));
         lastRead.set(uid, noIntent);
       }
@@ -72,7 +70,7 @@ export function openLiveIntents(table: Pick<Table, 'get' | 'getAll' | 'query'>, 
     const [service, ...related] = isRight ? rest.slice(others.length) : await table.getAll(needed);
     lastRead.set(uid, { service_id: intent.service_id, endpoint: intent.endpoint });
     if (!service) return read;
-    return { ...read, found: { intent, service: toServiceRecord(service as ServiceItem) }, related };
+    return { ...read, found: { intent, service: toServiceRecord(service as ServiceItem), related } };
   }
 
   const find = async (uid: string): Promise<LiveIntent | undefined> => (isIntentUid(uid) ? (await findWith(uid)).found : undefined);

@@ -184,14 +184,14 @@ export function openServices(
         serviceId: string,
         credential: StoredCredential | undefined,
         ifMatch: IfMatch,
-        effect: (seen: ServiceRecord) => Promise<void> = async () => {},
-      ): Promise<ServiceRecord | undefined> =>
+        effect: () => Promise<void> = async () => {},
+      ): Promise<Record<'before' | 'after', ServiceRecord> | undefined> =>
         changeKnown(serviceId, ifMatch, async (seen) => {
-          await effect(seen);
-          if (!seen.credential && !credential) return noChange<ServiceRecord>(seen);
+          await effect();
+          if (!seen.credential && !credential) return noChange({ before: seen, after: seen });
           const toRecord = (rev: number): ServiceRecord => withoutUndefined({ ...seen, rev, credential }) as ServiceRecord;
           return {
-            result: toRecord,
+            result: (rev) => ({ before: seen, after: toRecord(rev) }),
             changes: [changed('credential', serviceId, credentialDigest(seen), credentialDigest(toRecord(0)))],
             namespace: seen.namespace,
             writes: (rev) => [putService(toRecord(rev), seen)],

@@ -2,7 +2,7 @@ import type { StoredCredential } from '../../../schemas/credential.ts';
 import type { Issue } from '../../../schemas/errors.ts';
 import type { Intent, IntentEndpoint } from '../../../schemas/intent.ts';
 import type { Service } from '../../../schemas/service.ts';
-import type { Credential, CredentialValues } from '../credentials/credentials.ts';
+import type { Credential } from '../credentials/credentials.ts';
 import { pointer } from '../json/json.ts';
 import { invalidParameter } from '../runtime/api-error.ts';
 import { decodeFiles, describeMembers, formEncode, writeBody } from './body.ts';
@@ -26,18 +26,6 @@ export interface UpstreamRequest {
   until?: Until;
 }
 
-/** What a feature has obtained for a call whose credential is an OAuth client. */
-export interface CallToken {
-  /** identifies the consent of the person whose token it is */
-  consent?: string | undefined;
-  /** sent in place of the credential's values */
-  values: Credential;
-  /** Obtains other values after a 401; undefined if that cannot help. */
-  renew(): Promise<CredentialValues | undefined>;
-  /** @throws ApiError if records that have been read again no longer let the call carry it */
-  recheck(service: UpstreamCall['service'], grant: object | undefined): void;
-}
-
 export interface UpstreamCall {
   request: UpstreamRequest;
   intentUid: string;
@@ -52,7 +40,8 @@ export interface UpstreamCall {
   executionId: string;
   idempotencyKey?: string;
   baseUrl: string;
-  token?: CallToken | undefined;
+  /** what a feature has obtained as the client that is the service's credential */
+  token?: Credential | undefined;
   /** Makes sure that the call may still be made; for messages that accompany it. @throws ApiError */
   recheck?: () => Promise<unknown>;
   /** maximum duration of the call, in milliseconds */

@@ -115,7 +115,7 @@ export function openRelay({
   async function credentialOf({ service, token }: UpstreamCall, { origin }: URL): Promise<Credential | undefined> {
     if (service.credential === undefined || !carriesCredential(service, origin)) return undefined;
     try {
-      if (service.credential.oauth && token) return token.values;
+      if (service.credential.oauth && token) return token;
       if (service.credential.oauth) throw new TypeError('no feature obtains tokens');
       const credential = await credentials.read(service.service_id, service.credential);
       if (credential.origins.includes(origin)) return credential;
@@ -196,20 +196,14 @@ class Call {
         throw error;
       });
       if (answer instanceof CallFailed) return this.#resend(first, { signal, isNew: true, instead: answer });
-      const other = answer.status === 401 && values === first ? (second ?? (await this.#renew())) : undefined;
+      if (answer.status === 401) this.#phase = 'connecting';
+      const other = answer.status === 401 && values === first ? (second ?? (await credential?.renew?.())) : undefined;
       if (other !== undefined) return this.#resend(other, { signal, instead: answer });
-      if (answer.status !== 401 && values === second && credential && second) this.#prefer(credential, second);
+      // later calls try accepted values first
+      if (answer.status !== 401 && values === second && credential)
+        this.#in.switched[values === credential.next ? 'add' : 'delete'](credential);
       return this.#accept(answer, values);
     });
-  }
-
-  /** Renews the call's token. If this fails, the 401 stands, with which the upstream has not acted. */
-  async #renew(): Promise<CredentialValues | undefined> {
-    this.#phase = 'connecting';
-    const second = await this.#in.call.token?.renew().catch(() => undefined);
-    const { credential, ...others } = this.#carried;
-    if (credential && second) this.#carried = { ...others, credential: { ...credential, next: second }, second };
-    return second;
   }
 
   /** Connects the call again. @param instead - the outcome if it is not sent again */
@@ -241,13 +235,6 @@ class Call {
       ...(isByNext && { isByNext }),
       durationMs: this.#connectMs + performance.now() - (this.#sentMs ?? performance.now()),
     };
-  }
-
-  /** Makes later calls try these accepted values first. */
-  #prefer(credential: Credential, values: CredentialValues): void {
-    const { switched } = this.#in;
-    if (values === credential.next) switched.add(credential);
-    else switched.delete(credential);
   }
 
   #drop(request: ConnectedRequest): void {

@@ -1,5 +1,5 @@
 import { foldQueryName } from '../../../schemas/credential.ts';
-import type { OAuthClient } from '../../../schemas/credential-input.ts';
+import type { CredentialInput } from '../../../schemas/credential-input.ts';
 import type { Issue } from '../../../schemas/errors.ts';
 import type { CredentialValues } from '../credentials/credentials.ts';
 import { pointer } from '../json/json.ts';
@@ -66,25 +66,8 @@ const checkOrigins = (origins: readonly string[], rules: EgressRules, baseUrl: s
     return checkOrigin(origin, withOwnHost(rules, baseUrl)).map((problem) => ({ path, problem }));
   });
 
-/** The rules for issuers: private origins are for intents only. */
-export const issuerRules = ({ privateOrigins: _, ...rules }: EgressRules): EgressRules => rules;
-
-/** Problems of an issuer's address, as those of `checkOrigin`. */
-function checkIssuerAddress(address: string, rules: EgressRules): string[] {
-  const { origin } = new URL(address);
-  if (rules.privateOrigins?.some((one) => new URL(one).origin === origin)) return ['must not be at a private origin'];
-  return checkOrigin(address, issuerRules(rules));
-}
-
-/** @throws ApiError INVALID_PARAMETER if an address of a client's issuer may not be called */
-export function checkIssuer(client: OAuthClient, rules: EgressRules, baseUrl: string): void {
-  const issues = (['issuer', 'authorization_endpoint', 'token_endpoint'] as const).flatMap((name) => {
-    const { [name]: address } = client;
-    const problems = address === undefined ? [] : checkIssuerAddress(address, withOwnHost(rules, baseUrl));
-    return problems.map((problem) => ({ path: pointer(['oauth', name]), problem }));
-  });
-  if (issues.length > 0) throw invalidParameter(issues);
-}
+/** Checks what a feature obtains. @throws ApiError INVALID_PARAMETER */
+export type CredentialCheck = (input: CredentialInput, rules: EgressRules, baseUrl: string) => void;
 
 /**
  * Origins to which a new credential may be sent: those given, else the origin of the service's address.

@@ -86,7 +86,8 @@ function read(spelt: string): string {
 
 const readCode = (code: number): string | undefined => (code <= 0x10ffff ? toBytes(String.fromCodePoint(code)) : undefined);
 
-const secretsByCredential = new WeakMap<CredentialValues, string[]>();
+/** By the header fields of the values, which copies of a credential share. */
+const known = new WeakMap<CredentialValues['headers'], string[]>();
 
 /** A text in UTF-16, little- and big-endian. */
 function wideOf(text: string): string[] {
@@ -97,14 +98,13 @@ function wideOf(text: string): string[] {
 const hexOf = (bytes: string): string => Buffer.from(bytes, 'latin1').toString('hex');
 
 /**
- * The strings to search for. For each long enough part of the current and the next values: the part itself, with + for spaces, in UTF-16, and the base64 and
+ * The strings to search for. For each long enough part of the values: the part itself, with + for spaces, in UTF-16, and the base64 and
  * hexadecimal of these. All in lower case, like the searched text, because a service or a media-type parser may have changed the case.
  */
-function secretsOf(credential: Credential): string[] {
-  const known = secretsByCredential.get(credential);
-  if (known !== undefined) return known;
-  const values = [credential, credential.next].flatMap((set) => (set ? [...Object.values(set.headers), ...Object.values(set.query)] : []));
-  const parts = values.flatMap(partsOf).filter((part) => [...part].length >= minHiddenLength);
+function secretsOf({ headers, query }: CredentialValues): string[] {
+  const before = known.get(headers);
+  if (before !== undefined) return before;
+  const parts = [...Object.values(headers), ...Object.values(query)].flatMap(partsOf).filter((part) => [...part].length >= minHiddenLength);
   // if a value looks encoded, a service may echo its decoded form
   const forms = parts.map(toBytes).flatMap((part) => [part, ...spellings.map((spelling) => part.replace(spelling, read))]);
   const long = forms.filter(({ length }) => length >= minHiddenLength);
@@ -113,7 +113,7 @@ function secretsOf(credential: Credential): string[] {
   // the search drops zero bytes, which turns UTF-16 of Latin-1 characters into Latin-1
   const plain = [...long.flatMap((part) => [part, part.replaceAll(' ', '+')]), ...wide.map((bytes) => bytes.replaceAll('\0', ''))];
   const secrets = [...new Set([...plain, ...encoded].map((secret) => secret.toLowerCase()))];
-  secretsByCredential.set(credential, secrets);
+  known.set(headers, secrets);
   return secrets;
 }
 
@@ -185,7 +185,7 @@ function findRanges(text: string, secrets: readonly string[]): [start: number, e
  * @param credential - the call's credential; if undefined, nothing is redacted
  */
 export function openRedactor(credential: Credential | undefined) {
-  const secrets = credential ? secretsOf(credential) : [];
+  const secrets = [credential, credential?.next].flatMap((values) => (values ? secretsOf(values) : []));
   const shortest = Math.min(...secrets.map(({ length }) => length));
   let hasFound = false;
 

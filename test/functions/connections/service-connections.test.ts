@@ -11,6 +11,7 @@ import { openConnectionParts } from '../../support/connections/parts.ts';
 import { baseUrl, startGate } from '../../support/gate.ts';
 import { byAdmin, invoke, refusalOf } from '../../support/invoke.ts';
 import { skipOutwaiting } from '../../support/let-pass.ts';
+import { refusals } from '../../support/registry.ts';
 
 // What admins see and do: clients, the state of their tokens, never a token.
 
@@ -95,6 +96,46 @@ describe('a client', () => {
     const refusal = refusalOf(await parts.putCredential(serviceId, { origins: [origin], ...body }));
     expect(refusal).toMatchObject({ status: 400, code: 'INVALID_PARAMETER' });
     expect(refusal.details.issues).toContainEqual({ path: expect.stringContaining(path), problem: expect.stringContaining(problem) });
+  });
+
+  const strict = { ports: [443, 8443], allowLoopback: false, ownHosts: [] };
+  const endpoints = { authorization_endpoint: 'https://id.example.com/agree', token_endpoint: 'https://id.example.com/token' };
+  const given = (issuer: object) => ({ oauth: { client_id: 'gate', grant: 'person', ...issuer }, origins: [origin] });
+  const [https, domain] = [
+    'must begin with https://',
+    'must name its host by a full public domain name, not by an address or a local name',
+  ];
+  test.each<[name: string, issuer: object, path: string, problem: string]>([
+    ['over http', { issuer: 'http://id.example.com/realms/a' }, '/oauth/issuer', https],
+    ['with a user', { issuer: 'https://user:word@id.example.com' }, '/oauth/issuer', 'must not contain user information'],
+    ['at a private address', { issuer: 'https://10.0.0.1/' }, '/oauth/issuer', domain],
+    ['at a local name', { issuer: 'https://localhost' }, '/oauth/issuer', domain],
+    ['at another port', { issuer: 'https://id.example.com:444' }, '/oauth/issuer', 'must use port 443 or 8443'],
+    ['that is the gate itself', { issuer: 'https://api.example/oauth' }, '/oauth/issuer', 'must not lead back to this gate'],
+    ['at a private origin', { issuer: 'https://private.example.com/a' }, '/oauth/issuer', 'must not be at a private origin'],
+    ['whose page is over http', { ...endpoints, authorization_endpoint: 'http://id.example.com' }, '/oauth/authorization_endpoint', https],
+    [
+      'whose tokens are at a private origin',
+      { ...endpoints, token_endpoint: 'https://10.0.0.1:8443/token' },
+      '/oauth/token_endpoint',
+      'must not be at a private origin',
+    ],
+    [
+      'whose tokens are at the address of metadata',
+      { ...endpoints, grant: 'client', token_endpoint: 'http://169.254.169.254/' },
+      '/oauth/token_endpoint',
+      https,
+    ],
+  ])('with an issuer %s is refused', async (_, issuer, path, problem) => {
+    const { serviceId } = await parts.newService(origin, client());
+    const egress = { ...strict, privateOrigins: ['https://private.example.com', 'https://10.0.0.1:8443'] };
+    expect(refusalOf(await parts.putCredential(serviceId, given(issuer), egress))).toEqual(refusals.invalid([path, problem]));
+  });
+
+  test('may have the http address of a local upstream', async () => {
+    const { serviceId } = await parts.newService(origin, client());
+    const egress = { ...strict, localUpstreams: ['identity'] };
+    expect(await parts.putCredential(serviceId, given({ issuer: 'http://identity:8080' }), egress)).toMatchObject({ status: 200 });
   });
 });
 

@@ -348,7 +348,7 @@ describe('a session', () => {
   test.each(others)('a session belongs to %s', async (_, change) => {
     server.kind = 'sessions';
     const around = nest(async (_execution, call, attempt) => {
-      call.token = { consent, values: { headers: {}, query: {}, origins: [] }, renew: async () => undefined, recheck: () => {} };
+      call.token = { consent, headers: {}, query: {}, origins: [], recheck: () => {} };
       return attempt();
     });
     steps = gate.openExecute({ protocol: speakMcp, around });

@@ -9,6 +9,7 @@ import { openKms } from '../../../functions/core/aws/kms.ts';
 import { nest } from '../../../functions/core/execution/around.ts';
 import { personOf, signedInAgentId } from '../../../functions/core/pat/holder.ts';
 import { newClaims, signPat } from '../../../functions/core/pat/token.ts';
+import type { EgressRules } from '../../../functions/core/relay/egress.ts';
 import type { Table } from '../../../functions/core/table/table.ts';
 import { createAction as createPut } from '../../../functions/put-service-credential.ts';
 import { bindAgent } from '../bind-agent.ts';
@@ -36,8 +37,8 @@ export function openConnectionParts(gate: Gate, { timeoutMs = 1_000 }: { timeout
   }
 
   /** Gives a service a credential. */
-  async function putCredential(serviceId: string, body: object) {
-    const action = createPut({ services: gate.services, credentials: gate.credentials, egress: rules });
+  async function putCredential(serviceId: string, body: object, egress: EgressRules = rules) {
+    const action = createPut({ services: gate.services, credentials: gate.credentials, egress });
     return invoke(byAdmin(action), 'PUT /api/services/{service_id}/credential', { path: { service_id: serviceId }, body });
   }
 
@@ -72,7 +73,7 @@ export function openConnectionParts(gate: Gate, { timeoutMs = 1_000 }: { timeout
       const [key] = personGrantKeys(serviceId, principal);
       const grant = key && (await table.get(key));
       const url = `${stored.origins[0]}/countries`;
-      return (await (tokens ?? openTokens()).obtain({ service, stored, principal, grant, baseUrl, url })).values;
+      return (tokens ?? openTokens()).obtain({ service, stored, principal, grant, baseUrl, url });
     },
 
     /** A PAT of a person who has signed in with a program. */

@@ -233,9 +233,9 @@ async function call({ table, act }: Caller, issuer: Issuer): Promise<string | un
   const obtain = openTokens({ table, credentials, issuers, grants: openGrants(table, sealer) });
   const known = { service, stored, principal: personOf(subject), baseUrl: origin };
   const token = await obtain({ ...known, grant: await read(), url: origin });
-  token.recheck(service, await read());
+  token.recheck({ service, related: [undefined, await read()] });
   await act('upstream', () => {}, { failure: relayFails });
-  return token.values.headers.Authorization;
+  return token.headers.Authorization;
 }
 
 const stopped: Scenario = {

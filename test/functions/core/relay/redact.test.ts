@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import type { Credential } from '../../../../functions/core/credentials/credentials.ts';
 import { openRedactor, partsOf } from '../../../../functions/core/relay/redact.ts';
 
 const basic = `Basic ${Buffer.from('john.smith:pa/ss+w"örd').toString('base64')}`;
@@ -105,6 +106,14 @@ describe('repeated values', () => {
     expect(redactor.hasFound).toBe(false);
     expect(redactor.hide(`${key}${key} ü ${key}`)).toBe('[credential][credential] ü [credential]');
     expect(redactor.hasFound).toBe(true);
+  });
+
+  test('a value that a credential gets after an answer has been read is hidden, too, and so are those of a copy', () => {
+    const token: Credential = { headers: { a: 'Bearer the-first-token' }, query: {}, origins: [] };
+    expect(openRedactor(token).hide('the-first-token the-second-token')).toBe('[credential] the-second-token');
+    token.next = { headers: { a: 'Bearer the-second-token' }, query: {} };
+    for (const one of [token, { ...token }])
+      expect(openRedactor(one).hide('the-first-token the-second-token')).toBe('[credential] [credential]');
   });
 
   test('a value of fewer than 8 characters is not hidden, and without a credential nothing is', () => {
