@@ -9,13 +9,12 @@ import { type Action, serve } from './core/http/serve.ts';
 import { listIntents, readFullPage } from './core/registry/lists.ts';
 import { type LiveIntents, openLiveIntents } from './core/registry/live-intents.ts';
 import { policyFromEnvironment } from './core/registry/policy-in-force.ts';
-import { openServices, type Services } from './core/registry/services.ts';
+import { findService } from './core/registry/records.ts';
 import { invalidParameter } from './core/runtime/api-error.ts';
 import { type Table, tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
   verifyAdmin: VerifyAdmin;
-  services: Pick<Services, 'find'>;
   intents: Pick<LiveIntents, 'read'>;
   table: Table;
   look?: Look | undefined;
@@ -26,7 +25,7 @@ export interface Deps {
  * as fit into the page.
  */
 export const createAction =
-  ({ verifyAdmin, services, intents, table, look }: Deps): Action =>
+  ({ verifyAdmin, intents, table, look }: Deps): Action =>
   async (request) => {
     const { page, page_size: pageSize, after, view } = request.query(serviceIntentsQuery);
     if (view === 'full' && page > 1)
@@ -37,7 +36,7 @@ export const createAction =
     const viewer = await look?.(request);
     const admin = viewer ? viewer.admin : request.header('authorization') === undefined ? undefined : await verifyAdmin(request);
     const headers = viewer && privateHeaders;
-    const service = await services.find(serviceId);
+    const service = await findService(table, serviceId);
     if (!service) return refuseService(table, serviceId, viewer);
     const isWithDrafts = admin !== undefined && mayChange(admin, service.namespace);
     const sight = sightWithin(viewer, service);
@@ -61,7 +60,6 @@ const table = tableFromEnvironment();
 export const handler = serve(
   createAction({
     verifyAdmin: adminVerifierFromEnvironment(),
-    services: openServices(table),
     intents: openLiveIntents(table),
     table,
     look: lookFromEnvironment(table, policyFromEnvironment(table)),

@@ -2,8 +2,9 @@ import type { StoredCredential } from '../../../schemas/credential.ts';
 import type { Intent, IntentInput } from '../../../schemas/intent.ts';
 import { parseExact } from '../../../schemas/number.ts';
 import type { Service } from '../../../schemas/service.ts';
+import { isUlid } from '../runtime/ulid.ts';
 import { type Key, keys } from '../table/keys.ts';
-import type { Item } from '../table/table.ts';
+import type { Item, Table } from '../table/table.ts';
 
 export interface ServiceRecord extends Service {
   kind: 'service';
@@ -41,6 +42,12 @@ export interface IntentItem extends Item {
 }
 
 export const toServiceRecord = ({ pk, sk, ...record }: ServiceItem): ServiceRecord => record as ServiceRecord;
+
+/** @returns undefined if there is no such service */
+export async function findService(table: Pick<Table, 'get'>, serviceId: string): Promise<ServiceRecord | undefined> {
+  const item = isUlid(serviceId) ? await table.get<ServiceItem>(keys.service(serviceId)) : undefined;
+  return item && toServiceRecord(item);
+}
 
 export const readDefinition = ({ definition }: IntentItem): IntentInput => parseExact(definition) as IntentInput;
 

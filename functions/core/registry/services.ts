@@ -12,7 +12,7 @@ import { type ChangeLog, noChange, openChangeLog, type Planned, type Read } from
 import { allPages, removeLeftovers } from './lists.ts';
 import { digestOf, type RecordVersions } from './log.ts';
 import { countInNamespace, defaultMaxPerNamespace, namespaceKeys } from './namespaces.ts';
-import { type ServiceItem, type ServiceRecord, toServiceRecord } from './records.ts';
+import { findService, type ServiceItem, type ServiceRecord, toServiceRecord } from './records.ts';
 import { recordChanged } from './refusals.ts';
 
 /** Whether `If-Match`, if present, matches the record. */
@@ -65,11 +65,6 @@ export function openServices(
   changeLog: Pick<ChangeLog, 'change'> = openChangeLog(table),
   mostPerNamespace: number = defaultMaxPerNamespace,
 ) {
-  async function find(serviceId: string): Promise<ServiceRecord | undefined> {
-    const item = isUlid(serviceId) ? await table.get<ServiceItem>(keys.service(serviceId)) : undefined;
-    return item && toServiceRecord(item);
-  }
-
   /**
    * Changes by an admin, each in one transaction. They throw ApiError FORBIDDEN outside of the admin's namespaces, and CONFLICT if the writer has read
    * another revision.
@@ -225,7 +220,7 @@ export function openServices(
     };
   }
 
-  return { find, as: changesBy, ...changesBy(operator) };
+  return { find: (serviceId: string) => findService(table, serviceId), as: changesBy, ...changesBy(operator) };
 }
 
 export type Services = ReturnType<typeof openServices>;
