@@ -1,5 +1,4 @@
 /** `npm run restore -- --from <copy> (--intent <uid> | --service <id> | --all)`: exports records from a copy of the Registry table. */
-import { pipeline } from 'node:stream/promises';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { Command, Option } from '@commander-js/extra-typings';
@@ -16,6 +15,7 @@ import { normalizeIntent, normalizeService } from '../registry/normal-form.ts';
 import type { IntentInput } from '../schemas/intent.ts';
 import { awsAgents, throughAwsProxy } from './aws-agents.ts';
 import { runCommand } from './cli/program.ts';
+import { writeOut } from './cli/terminal.ts';
 
 const pageSize = 100;
 
@@ -102,7 +102,7 @@ const program = new Command('npm run restore --')
       await copy.requireRegistry();
       const chosen = all ? copy.all() : await (service === undefined ? copy.intent(intent ?? '') : copy.service(service));
       if (output !== undefined) await writeWhole(output, write(chosen));
-      else await pipeline(write(chosen), process.stdout, { end: false });
+      else await writeOut(write(chosen));
     } catch (error) {
       throw explain(error, from);
     }

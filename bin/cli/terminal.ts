@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { styleText } from 'node:util';
 import { toPrintable, toPrintableJson } from '../../client/printable.ts';
@@ -28,6 +29,12 @@ const print = (stream: NodeJS.WritableStream, text: string): void => void stream
 
 /** Formats text if stdout is a terminal and NO_COLOR is not set. */
 export const style = (format: Format, text: string): string => colour(format, text, process.stdout);
+
+/** Writes text to stdout as fast as it is read. If stdout fails, `bin/closed-pipe.js` decides what happens. */
+export const writeOut = (content: Iterable<string> | AsyncIterable<string>): Promise<void> =>
+  pipeline(content, process.stdout, { end: false }).catch((error: NodeJS.ErrnoException) => {
+    if (error.syscall !== 'write') throw error;
+  });
 
 export const printLine = (line = ''): void => print(process.stdout, `${line}\n`);
 

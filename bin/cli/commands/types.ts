@@ -1,4 +1,3 @@
-import { pipeline } from 'node:stream/promises';
 import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { CliFailure } from '../../../registry/failure.ts';
 import { readRegistry, writeWhole } from '../../../registry/files.ts';
@@ -8,7 +7,7 @@ import { foldName } from '../../../schemas/text.ts';
 import { type CliContext, openContext } from '../context.ts';
 import { writePython } from '../declarations/python.ts';
 import { writeTypeScript } from '../declarations/typescript.ts';
-import { plural } from '../terminal.ts';
+import { plural, writeOut } from '../terminal.ts';
 import { readServices } from './registry.ts';
 
 export function addTypes(program: CommandUnknownOpts): void {
@@ -31,7 +30,7 @@ export function addTypes(program: CommandUnknownOpts): void {
       // deprecated intents and drafts cannot be executed
       const intents = all.filter(({ deprecated, draft }) => !deprecated && !draft).sort((a, b) => (a.intent_uid < b.intent_uid ? -1 : 1));
       const written = language === 'python' ? writePython(intents) : writeTypeScript(intents, module);
-      await (output === undefined ? pipeline(written, process.stdout, { end: false }) : writeWhole(output, written));
+      await (output === undefined ? writeOut(written) : writeWhole(output, written));
       const left = all.length - intents.length;
       context.terminal.remark(`${plural(intents.length, 'intent')}.${left > 0 ? ` Skipped ${left} deprecated or draft.` : ''}`);
     });

@@ -21,7 +21,7 @@ test.each(['command-line.md', 'import.md'])('the commands in %s work', async (na
   expect(outcome).toMatchObject({ code: 0 });
 });
 
-test.each<[string[]]>([[['--help']], [['services', 'list']], [['export']]])(
+test.each<[string[]]>([[['--help']], [['services', 'list']], [['export']], [['types']]])(
   'closing the pipe that %j writes to is no error',
   async (words) => {
     const { code, stderr } = await runAlone(words, '', true);
