@@ -1,6 +1,6 @@
 import type { Issue } from '../../schemas/errors.ts';
 import { escapeHiddenInJson } from '../../schemas/text.ts';
-import { headOf } from '../core/execution/narrow.ts';
+import { addedOf, headOf } from '../core/execution/narrow.ts';
 import type { ApiError } from '../core/runtime/api-error.ts';
 import { nextCall } from './next-call.ts';
 import type { ToolOutput } from './tool.ts';
@@ -9,11 +9,11 @@ import { inToolTerms } from './tool-terms.ts';
 /** The output of a tool as an MCP result. */
 export function describeOutput({ data, text = escapeHiddenInJson(JSON.stringify(data)), remarks = [], headers = {} }: ToolOutput): object {
   const content = [text, ...remarks].map((one) => ({ type: 'text', text: one }));
-  // the receipt is for programs, not for models
-  const { 'Execution-Receipt': receipt, 'Execution-Receipt-Salts': salts } = headers;
   const upstream = headOf(headers);
+  // such as a receipt, which is for programs and not for models
+  const added = Object.entries(addedOf(headers)).map(([name, value]) => [`intent-gate/${name.toLowerCase()}`, value]);
   const meta = {
-    ...(receipt && { 'intent-gate/execution-receipt': receipt, 'intent-gate/execution-receipt-salts': salts }),
+    ...Object.fromEntries(added),
     ...(upstream['Upstream-Status'] && { 'intent-gate/upstream': upstream }),
   };
   return { content, structuredContent: data, isError: false, ...(Object.keys(meta).length > 0 && { _meta: meta }) };

@@ -48,7 +48,12 @@ const select = (headers: Record<string, string>, isSelected: (name: string) => b
 /** The headers of an answer that come from the service: its status and header fields. */
 export const headOf = (headers: Record<string, string>): Record<string, string> => select(headers, (name) => name.startsWith('Upstream-'));
 
+/** The headers of an answer that features have added around the attempt. */
+export const addedOf = (headers: Record<string, string>): Record<string, string> =>
+  select(headers, (name) => name.startsWith('Execution-') && name !== 'Execution-Id');
+
 /** The headers of an outcome that describe its body. */
 export const answerHeadersOf = ({ headers = {} }: Outcome): Record<string, string> => ({
-  ...select(headers, (name) => /^(?:Upstream|Answer|Execution)-/.test(name) && name !== 'Execution-Id'),
+  ...select(headers, (name) => /^(?:Upstream|Answer)-/.test(name)),
+  ...addedOf(headers),
 });
