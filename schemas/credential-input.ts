@@ -47,7 +47,9 @@ export const credentialInput = z
     next: nextValues.optional(),
     header_name: headerName.optional(),
     header_value: headerValue.optional(),
-    oauth: clientInput.optional().meta({ description: 'the gate obtains tokens as this client, and sends them besides headers and query' }),
+    oauth: clientInput
+      .optional()
+      .meta({ description: 'the gate obtains tokens as this client, and sends them in addition to headers and query' }),
   })
   .superRefine((input, context) => {
     const refuse = (path: string[], message: string) => context.addIssue({ code: 'custom', path, message });

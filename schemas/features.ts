@@ -8,5 +8,5 @@ export interface TokenClient {
   client_secret?: string | undefined;
 }
 
-/** What admins see of it, and what they give; at most one feature has clients. */
+/** What admins see of it, and what they enter. At most one feature has clients; without it, none is allowed. */
 export const [clientFacts = z.never(), clientInput = z.never()]: readonly z.ZodType<TokenClient>[] = [oauthFacts, oauthInput];

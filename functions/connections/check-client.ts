@@ -15,7 +15,7 @@ function checkIssuerAddress(address: string, rules: EgressRules): string[] {
   return checkOrigin(address, issuerRules(rules));
 }
 
-/** Requires an issuer that may be called, and that nothing else of the credential would be replaced by its tokens. */
+/** Requires an issuer that may be called, and beside the client only `headers` and `query` without Authorization. */
 export const checkClient: CredentialCheck = ({ oauth, headers = {}, next, header_name }, rules, baseUrl) => {
   if (!oauth) return;
   const isTaken = next ?? header_name ?? Object.keys(headers).find((name) => foldHeaderName(name) === 'authorization');

@@ -60,7 +60,7 @@ const leaseMs = 20_000;
 /** Clocks of instances may differ by this much, in milliseconds. */
 const skewMs = 5_000;
 
-/** How long calls wait for the renewal of another instance, in milliseconds, and how often they look. */
+/** How long calls wait for a renewal by another instance, in milliseconds, and how often they look. */
 const [longestWaitMs, pollMs] = [12_000, 150];
 
 /** After a failure, the issuer is left alone for this long, in milliseconds. */

@@ -9,7 +9,7 @@ const detailsOf = ({ error, description }: IssuerWords) => ({
 /** The page at which a person connects to a service. */
 export const connectUrl = (serviceId: string, baseUrl: string): string => `${baseUrl}/connect/${serviceId}`;
 
-/** @param failure - why an earlier connection is of no use any more */
+/** @param failure - why an earlier connection no longer works */
 export const connectFirst = (serviceId: string, baseUrl: string, failure?: IssuerWords) =>
   new ApiError(
     'FORBIDDEN',
@@ -22,7 +22,7 @@ export const connectFirst = (serviceId: string, baseUrl: string, failure?: Issue
 export const personRequired = () =>
   new ApiError(
     'FORBIDDEN',
-    'The service is used with the consent of a person, and this PAT belongs to an agent that acts for nobody. Nothing was sent; use a PAT of a person who has signed in.',
+    'This service is called on behalf of people, but this PAT belongs to an agent that acts for no one. Nothing was sent; use a PAT of a person who has signed in.',
     { details: { reason: 'person_required', outcome: 'not_sent' } },
   );
 

@@ -17,10 +17,10 @@ import { connectFirst, credentialChanged, noToken, personRequired } from './refu
 import { sealerFromEnvironment } from './seal.ts';
 
 /** How long opened tokens are cached, in milliseconds. */
-const openMs = 3_600_000;
+const cachedMs = 3_600_000;
 
 /** How long the gate uses its own token if the issuer states no lifetime, in milliseconds. */
-const unsaidMs = 3_600_000;
+const assumedLifeMs = 3_600_000;
 
 /** A token that the service refuses although it is younger than this, in milliseconds, is not renewed: a new one would be refused, too. */
 const youngMs = 10_000;
@@ -51,7 +51,7 @@ interface ClientCall extends TokenRequest {
   client: OAuthClient;
 }
 
-/** The tokens in use, and how they are renewed. */
+/** A token in use, and how to renew it. */
 interface Token {
   item: GrantItem;
   values: Credential;
@@ -60,7 +60,7 @@ interface Token {
 
 /** Returns a function that obtains the token of a call: that of the gate itself or, with the record that the execution has read, of the person for whom the agent acts. */
 export function openTokens({ table, credentials, grants, issuers, now = Date.now }: TokenParts) {
-  const opened = new QuickLRU<string, Credential>({ maxSize: 2_000, maxAge: openMs });
+  const opened = new QuickLRU<string, Credential>({ maxSize: 2_000, maxAge: cachedMs });
   const ofGate = new QuickLRU<string, GrantItem>({ maxSize: 1_000 });
 
   /** What a call carries with the tokens of a record; undefined if they cannot be opened. */
@@ -89,7 +89,7 @@ export function openTokens({ table, credentials, grants, issuers, now = Date.now
     const request = () => issuers.obtain(client, baseUrl);
     const renewal = { ...renewalOf(call, key), client: stored.version, isRepeatable: true, request };
     const isFresh = (item: GrantItem | undefined): item is GrantItem =>
-      item?.sealed !== undefined && item.client === stored.version && (item.until ?? (item.issued ?? 0) + unsaidMs) > now();
+      item?.sealed !== undefined && item.client === stored.version && (item.until ?? (item.issued ?? 0) + assumedLifeMs) > now();
 
     async function use(item: GrantItem | undefined): Promise<Token | undefined> {
       const values = item?.client === stored.version ? await valuesOf(key, item, call) : undefined;
@@ -106,7 +106,7 @@ export function openTokens({ table, credentials, grants, issuers, now = Date.now
 
     const cached = ofGate.get(id);
     const found = isFresh(cached) ? cached : await table.get<GrantItem>(key);
-    return ((isFresh(found) || undefined) && (await use(found))) ?? renew(found);
+    return (isFresh(found) ? await use(found) : undefined) ?? renew(found);
   }
 
   async function tokenOfPerson(call: ClientCall): Promise<Token> {
@@ -134,14 +134,14 @@ export function openTokens({ table, credentials, grants, issuers, now = Date.now
       try {
         return await use(await grants.renew(renewal, seen));
       } catch (error) {
-        const isOver = error instanceof IssuerFailure && (error.outcome === 'unknown' || error.words.error === 'invalid_grant');
-        throw isOver ? connectFirst(serviceId, baseUrl, error.words) : error;
+        const needsConsent = error instanceof IssuerFailure && (error.outcome === 'unknown' || error.words.error === 'invalid_grant');
+        throw needsConsent ? connectFirst(serviceId, baseUrl, error.words) : error;
       }
     }
 
     const item = call.grant as GrantItem | undefined;
-    const isOver = item?.until !== undefined && item.until <= now();
-    return isOver && isConnected(item, client, now()) ? renew(item) : use(item);
+    const hasExpired = item?.until !== undefined && item.until <= now();
+    return hasExpired && isConnected(item, client, now()) ? renew(item) : use(item);
   }
 
   async function readClient(request: TokenRequest): Promise<ClientCall> {

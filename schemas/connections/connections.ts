@@ -30,7 +30,7 @@ export const connectionList = z
         service_id: z.string(),
         service_name: z.string().optional().describe('absent if the service has been deleted'),
         scopes: z.array(z.string()),
-        state: z.enum(['connected', 'reconnect']).describe('`reconnect`: the connection is of no use any more'),
+        state: z.enum(['connected', 'reconnect']).describe('`reconnect`: the connection no longer works'),
         connected_at: z.iso.datetime(),
         failure: failure.optional(),
         url: z.url().describe('the page at which to connect again'),

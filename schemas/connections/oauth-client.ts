@@ -31,7 +31,7 @@ export const oauthFacts = z.strictObject({
   resource: address.optional().describe('RFC 8707'),
 });
 
-/** The same as admins give it. */
+/** The same with its secret, as admins enter it. */
 export const oauthInput = oauthFacts
   .extend({ client_secret: text.optional().describe('absent for a public client') })
   .refine(({ issuer, token_endpoint }) => issuer ?? token_endpoint, 'must have issuer or token_endpoint')

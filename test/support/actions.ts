@@ -42,7 +42,7 @@ export const openExecuteOver = (
     start = async () => {},
     ...given
   }: Pick<ExecuteDeps, 'authenticate' | 'relay'> &
-    Partial<Pick<ExecuteDeps, 'around' | 'grantKeysOf' | 'instead' | 'observers' | 'hidesOthers' | 'start' | 'now'>>,
+    Partial<Pick<ExecuteDeps, 'around' | 'relatedKeysOf' | 'instead' | 'observers' | 'hidesOthers' | 'start' | 'now'>>,
 ): Action =>
   createExecuteIntent({
     intents: openLiveIntents(table, given.hidesOthers),

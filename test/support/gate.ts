@@ -71,7 +71,7 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}) {
     connect?: () => Promise<unknown>;
     /** how endpoints are spoken to */
     protocol?: (relay: Relay) => Relay;
-  } & Partial<Pick<ExecuteDeps, 'around' | 'grantKeysOf' | 'instead' | 'observers'>> = {}): Action => {
+  } & Partial<Pick<ExecuteDeps, 'around' | 'relatedKeysOf' | 'instead' | 'observers'>> = {}): Action => {
     const spoken = protocol(relay);
     return openExecuteOver(over, {
       authenticate: openAuthenticate(over, signingKeys, template),

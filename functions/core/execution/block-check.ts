@@ -1,5 +1,5 @@
 /**
- * Everywhere a block stops an agent:
+ * Where a block stops an agent. (It also ends what a feature keeps for a person: `functions/connections/connections.ts`.)
  * - New PATs: `pat/bind-agent.ts`, also in the conditions of the writes that bind an agent to its key. A refresh token is refused even after the
  *   block has been lifted (`functions/sign-in/tokens.ts`).
  * - Approvals: `functions/agents/agent-changes.ts` refuses to approve a blocked agent, `functions/agents/waiting-agents.ts` to queue it.

@@ -59,7 +59,7 @@ export function openExecution(
 
 /** Members that are logged but not kept; {@link RecordedExecution} has the others. */
 interface LoggedOnly {
-  /** `sent`; `next`: the rotated values were used; `withheld`: the origin is not allowed to receive it */
+  /** `sent`; `next`: the next values or a renewed token were accepted; `withheld`: the origin is not allowed to receive it */
   credential?: 'sent' | 'next' | 'withheld';
   /** the answer contained a value of the credential, which was removed */
   credential_echoed?: true;

@@ -48,7 +48,7 @@ export interface ResolvedCall extends LiveIntent {
   keyed: KeyedRequest | undefined;
   /** the gate's address */
   baseUrl: string;
-  /** set around the attempt; `recheck` throws ApiError if the call may no longer carry it, as far as its records have been read again */
+  /** set around the attempt; `recheck` throws ApiError if the records that have been read again no longer allow it */
   token?: UpstreamCall['token'] & { recheck(again: Pick<LiveIntent, 'service' | 'related'>): void };
 }
 
@@ -84,8 +84,8 @@ export interface ResolverParts {
   observers?: readonly Observe[];
   /** whether an intent that the policy does not permit counts as missing */
   hidesOthers?: boolean;
-  /** Returns the key of a feature's record of a principal and a service, which is read with the others; empty if there can be none. */
-  grantKeysOf?: ((serviceId: string, principal: string) => Key[]) | undefined;
+  /** Returns the key of a feature's record of a principal and a service, which is read with the others, or none. */
+  relatedKeysOf?: ((serviceId: string, principal: string) => Key[]) | undefined;
   /** milliseconds since the epoch */
   now?: () => number;
 }
@@ -103,7 +103,7 @@ export const prefersAsync = ({ headerValues }: ExecutionHttp): boolean =>
 const keyMissing =
   'The service of this intent requires a key, so the call was not sent. Send it with the header idempotency-key, and repeat it only with the same key.';
 
-export function openResolver({ intents, slowCalls, observers = [], hidesOthers = false, grantKeysOf, now = Date.now }: ResolverParts) {
+export function openResolver({ intents, slowCalls, observers = [], hidesOthers = false, relatedKeysOf, now = Date.now }: ResolverParts) {
   const validate = openValidators(nullRules, expectedInputs);
   const replays = openReplayMeter(now);
 
@@ -115,7 +115,7 @@ export function openResolver({ intents, slowCalls, observers = [], hidesOthers =
     const isRead = !hidesOthers || isPermitted(claims.scope, intentUid);
     const { found, others } = await intents.findWith(isRead ? intentUid : '', wanted, (intent) => [
       slowCalls.keyOf(intent),
-      ...(grantKeysOf?.(intent.service_id, holderOf(claims).principal) ?? []),
+      ...(relatedKeysOf?.(intent.service_id, holderOf(claims).principal) ?? []),
     ]);
     const [pointer, ...records] = others;
     return { intentUid, startedMs, pointer: pointer as PolicyPointer | undefined, records: toAgentRecords(records), found };

@@ -154,7 +154,7 @@ interface Carried {
   added: readonly AddFields[];
 }
 
-/** A call, which is connected and then sent; if the upstream has not acted, it is connected and sent once more. */
+/** A call, which is connected and then sent. It is sent again only if the upstream has not acted: after a reused connection broke, and after a 401. */
 class Call {
   readonly #in: Setting;
   #carried: Carried = { credential: undefined, first: undefined, added: [] };

@@ -66,7 +66,7 @@ const checkOrigins = (origins: readonly string[], rules: EgressRules, baseUrl: s
     return checkOrigin(origin, withOwnHost(rules, baseUrl)).map((problem) => ({ path, problem }));
   });
 
-/** Checks what a feature obtains. @throws ApiError INVALID_PARAMETER */
+/** Checks a credential before it is stored. @throws ApiError INVALID_PARAMETER */
 export type CredentialCheck = (input: CredentialInput, rules: EgressRules, baseUrl: string) => void;
 
 /**

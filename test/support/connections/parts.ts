@@ -33,7 +33,7 @@ export function openConnectionParts(gate: Gate, { timeoutMs = 1_000 }: { timeout
   function openTokens({ over = table, now = Date.now }: { over?: Table; now?: () => number } = {}) {
     const grants = openGrants(over, openSeal(), now);
     const obtain = open({ table: over, grants, credentials: gate.credentials, issuers: openIssuers({ rules, timeoutMs }), now });
-    return { obtain, around: nest(aroundWith(obtain)), grantKeysOf: personGrantKeys };
+    return { obtain, around: nest(aroundWith(obtain)), relatedKeysOf: personGrantKeys };
   }
 
   /** Gives a service a credential. */
