@@ -11,8 +11,8 @@ import type { Build } from '../lib/build.ts';
 import { Gate, type GivenParts } from '../lib/gate.ts';
 import { namesOf } from '../lib/names.ts';
 import { readPolicy, warnOfPolicy } from '../lib/policy.ts';
-import type { GateSettings } from '../lib/settings/props.ts';
 import { parseSettings, type Settings, SettingsError, warnOfRates } from '../lib/settings.ts';
+import type { GateSettings } from './gate-settings.ts';
 
 export { EndpointFunction } from '../lib/endpoint-function.ts';
 export { type GateSettings, type GivenParts, SettingsError };

@@ -24,7 +24,7 @@ import { errorTable } from '../schemas/errors.ts';
 import { endpoint, intentInput } from '../schemas/intent.ts';
 import { type Parameter, parameter } from '../schemas/parameter.ts';
 import { keyPatClaims, personPatClaims } from '../schemas/pat.ts';
-import { receiptClaims } from '../schemas/receipts.ts';
+import { receiptClaims } from '../schemas/receipts/receipts.ts';
 import { searchQuery } from '../schemas/search.ts';
 import { dollarsPerMillion } from '../tools/bench/prices.ts';
 import { callOf } from './support/call-upstream.ts';

@@ -1,5 +1,5 @@
 /** `npm run permissions`: writes docs/permissions.md. */
 import { writeFileSync } from 'node:fs';
-import { renderPermissions } from '../lib/permissions-table.ts';
+import { renderPermissions } from './render-permissions.ts';
 
 writeFileSync('docs/permissions.md', renderPermissions());

@@ -1,5 +1,5 @@
-/** `npm run props`: writes lib/settings/props.ts, the settings as properties of the construct. */
+/** `npm run props`: writes bin/gate-settings.ts, the settings as properties of the construct. */
 import { writeFileSync } from 'node:fs';
-import { renderProps } from '../lib/settings/render-props.ts';
+import { renderProps } from './render-props.ts';
 
-writeFileSync('lib/settings/props.ts', renderProps());
+writeFileSync('bin/gate-settings.ts', renderProps());

@@ -147,7 +147,7 @@ async function tryWithout(feature: string, checked: string | undefined): Promise
     if (checked !== undefined) for (const info of Object.values(projects)) cpSync(join(checked, info), join(folder, info));
     say(`without ${feature}: ${leftOut.length} files of tests are left out, because they import it`);
     const readers = rest.filter((file) => /^test\/.*\.ts$/.test(file) && !ofPages.test(file) && readsTree.test(readFileSync(file, 'utf8')));
-    const tests = ['--findRelatedTests', ...sockets, 'lib/settings/props.ts', ...readers];
+    const tests = ['--findRelatedTests', ...sockets, 'bin/gate-settings.ts', ...readers];
     const steps: [string, () => Promise<boolean>][] = [
       ['types', () => checkTypes(folder)],
       ['documents', () => inTurn(listWriters(folder).map((program) => () => run(folder, 'node', 'bin/run.js', program)))],

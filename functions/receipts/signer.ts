@@ -1,5 +1,5 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
-import { certificateType, type ReceiptClaims, receiptType } from '../../schemas/receipts.ts';
+import { certificateType, type ReceiptClaims, receiptType } from '../../schemas/receipts/receipts.ts';
 import { beyondInvocation } from '../core/runtime/invocation.ts';
 import type { EvidenceKey } from './evidence-keys.ts';
 

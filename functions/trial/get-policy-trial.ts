@@ -1,4 +1,4 @@
-import { policyTrialQuery } from '../../schemas/executions.ts';
+import { policyTrialQuery } from '../../schemas/trial/policy-trial.ts';
 import { type History, openHistory } from '../core/activity/history.ts';
 import { type AdminAction, forFullAdmins, serveAdmin } from '../core/admin/for-admins.ts';
 import { ok } from '../core/http/response.ts';

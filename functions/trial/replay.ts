@@ -1,5 +1,6 @@
-import type { PolicyTrial, RecordedExecution, TrialRow } from '../../schemas/executions.ts';
+import type { RecordedExecution } from '../../schemas/executions.ts';
 import { foldName } from '../../schemas/text.ts';
+import type { PolicyTrial, TrialRow } from '../../schemas/trial/policy-trial.ts';
 import { isWithin } from '../core/json/json.ts';
 import { countExecution } from '../core/limit/limit-request.ts';
 import { bucketAt } from '../core/limit/window.ts';

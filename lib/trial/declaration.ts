@@ -1,6 +1,6 @@
 import { fillTemplate, parsePolicyTemplate } from '../../functions/core/policy/template.ts';
-import { namedPolicyTrial, policyOnTrial, policyTrialQuery } from '../../schemas/executions.ts';
 import { writtenPolicy } from '../../schemas/policy.ts';
+import { namedPolicyTrial, policyOnTrial, policyTrialQuery } from '../../schemas/trial/policy-trial.ts';
 import type { Declaration } from '../declaration.ts';
 import { wholeProcessorMb } from '../endpoints/endpoint.ts';
 import { agentId, exampleBaseUrl } from '../endpoints/fixtures.ts';

@@ -4,7 +4,7 @@ import { type Key, keys, partitions, type RecordKind, tableOf } from '../../func
 import type { Needs } from '../../lib/endpoints/needs.ts';
 import { declarations } from '../../lib/features.ts';
 import { permissionsOf } from '../../lib/permissions.ts';
-import { renderPermissions } from '../../lib/permissions-table.ts';
+import { renderPermissions } from '../../tools/render-permissions.ts';
 
 test('the partitions are those of the keys', () => {
   const uid = 'a.example:b:v1';

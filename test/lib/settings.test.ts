@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import type * as z from 'zod';
+import type { GateSettings } from '../../bin/gate-settings.ts';
 import type { settingsObject } from '../../lib/settings/options.ts';
-import type { GateSettings } from '../../lib/settings/props.ts';
-import { renderProps } from '../../lib/settings/render-props.ts';
 import { describeChanges, describeDecisions, describeUnknown, parseSettings, readSettings, warnOfRates } from '../../lib/settings.ts';
+import { renderProps } from '../../tools/render-props.ts';
 import { mistakes, refusing } from '../support/settings.ts';
 
 const vpc = { vpcId: 'vpc-0123456789abcdef0', subnetIds: ['subnet-0123456789abcdef0'] };
@@ -254,7 +254,7 @@ test.each([
 });
 
 describe('the properties of the construct', () => {
-  const source = readFileSync('lib/settings/props.ts', 'utf8');
+  const source = readFileSync('bin/gate-settings.ts', 'utf8');
 
   test('the properties of the construct are up to date: npm run props', () => {
     expect(source).toBe(renderProps());

@@ -10,8 +10,8 @@ import { countUses, nameIntents, replay } from '../../../functions/trial/replay.
 import type { Api } from '../../../registry/api.ts';
 import { listServices, readExecutions } from '../../../registry/read.ts';
 import { canonicalDigest } from '../../../schemas/canonical.ts';
-import { type NamedPolicyTrial, policyTrialQuery, type TrialRow } from '../../../schemas/executions.ts';
 import type { Policy } from '../../../schemas/policy.ts';
+import { type NamedPolicyTrial, policyTrialQuery, type TrialRow } from '../../../schemas/trial/policy-trial.ts';
 import { Act } from '../admin/act.tsx';
 import { Button } from '../components/controls.tsx';
 import { Command } from '../components/copyable.tsx';

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test } from '@jest/globals';
-import { executionPage, namedPolicyTrial } from '../../../schemas/executions.ts';
+import { executionPage } from '../../../schemas/executions.ts';
+import { namedPolicyTrial } from '../../../schemas/trial/policy-trial.ts';
 import { intentOf } from '../../support/records.ts';
 import { startUpstream } from '../../support/upstream.ts';
 import { bodyOf, startApi } from '../api.ts';

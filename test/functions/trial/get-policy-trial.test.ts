@@ -5,7 +5,7 @@ import type { PolicyTemplate } from '../../../functions/core/policy/template.ts'
 import { newUlid } from '../../../functions/core/runtime/ulid.ts';
 import { createAction } from '../../../functions/trial/get-policy-trial.ts';
 import { readTrial } from '../../../functions/trial/read-trial.ts';
-import { namedPolicyTrial } from '../../../schemas/executions.ts';
+import { namedPolicyTrial } from '../../../schemas/trial/policy-trial.ts';
 import { byAdmin, invoke, refusalOf } from '../../support/invoke.ts';
 import { loadPolicyTemplate, openPolicy } from '../../support/policy.ts';
 import { startRegistry } from '../../support/registry.ts';

@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { describeSettings } from '../settings.ts';
-import { settingsObject } from './options.ts';
+import { settingsObject } from '../lib/settings/options.ts';
+import { describeSettings } from '../lib/settings.ts';
 
 /** Settings that apply only to the project's own stack or local stage, or that constructs replace. */
 const ownSettings = ['policyFile', 'tags', 'allowLoopback', 'localUpstreams', 'hostedZoneId', 'hostedZoneName', 'vpc'];

@@ -1,7 +1,7 @@
-import type { Needs } from './endpoints/needs.ts';
-import { alternatives, backgroundFunctions, endpoints, endpointsWith, hasFunction } from './endpoints.ts';
-import type { Permission } from './permission.ts';
-import { permissionsOf } from './permissions.ts';
+import type { Needs } from '../lib/endpoints/needs.ts';
+import { alternatives, backgroundFunctions, endpoints, endpointsWith, hasFunction } from '../lib/endpoints.ts';
+import type { Permission } from '../lib/permission.ts';
+import { permissionsOf } from '../lib/permissions.ts';
 
 const introduction = `# Permissions
 
