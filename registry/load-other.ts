@@ -10,7 +10,7 @@ import { documentKinds } from './features.ts';
  * @throws CliFailure that says why neither can be read, whose cause is the last reason
  */
 export async function loadOther(api: Api, address: string, serviceId: string | undefined, failure: Error): Promise<object> {
-  const failures = [failure];
+  let last = failure;
   const says = [failure.message];
   for (const { load, name } of documentKinds) {
     try {
@@ -18,9 +18,9 @@ export async function loadOther(api: Api, address: string, serviceId: string | u
     } catch (error) {
       // the gate calls no such address either
       if (error instanceof Refusal && error.issues.some(({ path }) => path === '/url')) throw failure;
-      failures.push(error as Error);
-      says.push(`Nor does it answer as ${name}: ${(error as Error).message}`);
+      last = error as Error;
+      says.push(`Nor does it answer as ${name}: ${last.message}`);
     }
   }
-  throw new CliFailure('failure', says.join(' '), { cause: failures.at(-1) });
+  throw new CliFailure('failure', says.join(' '), { cause: last });
 }

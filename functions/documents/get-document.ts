@@ -15,10 +15,13 @@ export interface Deps {
 /** Maximum size of an answer that Lambda returns, in bytes as gzipped; it allows 6 MB in Base64. */
 const maxPackedBytes = 4_400_000;
 
+/** The most that is read of a document. */
+const maxMegabytes = 20;
+
 const reasons: Partial<Record<CallFailure, string>> = {
   ...complaints,
   deadline: 'it does not answer in time',
-  answer_too_large: 'it has more than 20 MB',
+  answer_too_large: `it has more than ${maxMegabytes} MB`,
 };
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: neither JSON nor YAML has them
@@ -72,5 +75,5 @@ const notRead = (why: string, details: object, cause?: CallFailed) =>
 const egress = egressRulesFromEnvironment();
 
 export const handler = serveAdmin(
-  createAction({ get: openFileClient({ rules: egress, maxBytes: 20 * 1024 * 1024, timeoutMs: 20_000 }), egress }),
+  createAction({ get: openFileClient({ rules: egress, maxBytes: maxMegabytes * 1024 * 1024, timeoutMs: 20_000 }), egress }),
 );

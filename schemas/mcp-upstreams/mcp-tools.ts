@@ -1,9 +1,9 @@
 import * as z from 'zod';
-import { readAddress } from '../address.ts';
+import { addressToRead } from '../address.ts';
 
 /** The query of `GET /api/mcp-tools`. */
 export const mcpToolsQuery = z.object({
-  url: readAddress.describe('the address of the MCP server'),
+  url: addressToRead.describe('the address of the MCP server'),
   service_id: z.string().max(200).optional().describe('requests carry the header fields and the credential of this service'),
   cursor: z.string().max(4_096).optional().describe('next_cursor of the page before'),
 });
