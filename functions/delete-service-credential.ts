@@ -12,9 +12,9 @@ export const createAction =
   async (admin, request) => {
     const serviceId = request.pathParameter('service_id');
     // The record is updated last: until then, no call is sent without the credential.
-    const service = await services.as(admin).setCredential(serviceId, undefined, request.ifMatch, () => credentials.remove(serviceId));
-    if (!service) throw noSuchService();
-    if (service.before.credential?.oauth) await outwaitEarlierReads();
+    const removed = await services.as(admin).setCredential(serviceId, undefined, request.ifMatch, () => credentials.remove(serviceId));
+    if (!removed) throw noSuchService();
+    if (removed.hadClient) await outwaitEarlierReads();
     return noContent();
   };
 

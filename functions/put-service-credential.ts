@@ -40,16 +40,16 @@ export const createAction =
     const stored = { ...facts, version, set_at: Date.now(), set_by: nameOf(admin) };
     // If the credential has been removed meanwhile, these values may be gone as well.
     const isStillKnown = (seen: ServiceRecord) => request.ifMatch(seen) && (!before.credential || seen.credential !== undefined);
-    const service = await services.as(admin).setCredential(serviceId, stored, isStillKnown);
-    if (!service) {
+    const saved = await services.as(admin).setCredential(serviceId, stored, isStillKnown);
+    if (!saved) {
       await credentials.remove(serviceId);
       throw noSuchService();
     }
-    if (service.before.credential?.oauth) await outwaitEarlierReads();
+    if (saved.hadClient || before.credential?.oauth) await outwaitEarlierReads();
     const { header_name } = input;
     const warnings = describeShort(credential);
     const remarks = { ...(header_name !== undefined && { header_name }), ...(warnings.length > 0 && { warnings }) };
-    return ok({ service_id: serviceId, ...facts, ...remarks }, { ETag: recordTag(service.after) });
+    return ok({ service_id: serviceId, ...facts, ...remarks }, { ETag: recordTag(saved.service) });
   };
 
 /** @throws ApiError INVALID_PARAMETER if a header of the credential has the name of one of the service's own headers */

@@ -26,14 +26,14 @@ export const oauthFacts = z.strictObject({
   token_endpoint: address.optional(),
   client_id: text,
   grant: z.enum(['client', 'person']).describe('`client`: one token for all calls; `person`: that of the person for whom the agent acts'),
-  scopes: z.array(scope).max(100).optional(),
+  scopes: z.array(z.string()).optional(),
   audience: text.optional(),
   resource: address.optional().describe('RFC 8707'),
 });
 
 /** The same with its secret, as admins enter it. */
 export const oauthInput = oauthFacts
-  .extend({ client_secret: text.optional().describe('absent for a public client') })
+  .extend({ client_secret: text.optional().describe('absent for a public client'), scopes: z.array(scope).max(100).optional() })
   .refine(({ issuer, token_endpoint }) => issuer ?? token_endpoint, 'must have issuer or token_endpoint')
   .refine(
     ({ grant, token_endpoint, authorization_endpoint }) => grant === 'client' || !token_endpoint === !authorization_endpoint,

@@ -173,25 +173,29 @@ export function openServices(
        * Sets or removes the credential in a service's record. This changes the record's revision, so that a writer who has read an earlier one cannot
        * undo it.
        * @param effect - runs before the record is written, perhaps several times
-       * @returns undefined if there is no such service
+       * @returns undefined if there is no such service; `hadClient`: one of the records that have been read meanwhile had an OAuth client
        */
-      setCredential: (
+      async setCredential(
         serviceId: string,
         credential: StoredCredential | undefined,
         ifMatch: IfMatch,
         effect: () => Promise<void> = async () => {},
-      ): Promise<Record<'before' | 'after', ServiceRecord> | undefined> =>
-        changeKnown(serviceId, ifMatch, async (seen) => {
+      ): Promise<{ service: ServiceRecord; hadClient: boolean } | undefined> {
+        let hadClient = false;
+        const service = await changeKnown(serviceId, ifMatch, async (seen) => {
           await effect();
-          if (!seen.credential && !credential) return noChange({ before: seen, after: seen });
+          hadClient ||= seen.credential?.oauth !== undefined;
+          if (!seen.credential && !credential) return noChange<ServiceRecord>(seen);
           const toRecord = (rev: number): ServiceRecord => withoutUndefined({ ...seen, rev, credential }) as ServiceRecord;
           return {
-            result: (rev) => ({ before: seen, after: toRecord(rev) }),
+            result: toRecord,
             changes: [changed('credential', serviceId, credentialDigest(seen), credentialDigest(toRecord(0)))],
             namespace: seen.namespace,
             writes: (rev) => [putService(toRecord(rev), seen)],
           };
-        }),
+        });
+        return service && { service, hadClient };
+      },
 
       /**
        * Deletes a service. Its intents cannot be found without it; they are removed afterwards, by this call or the next attempt to delete it.

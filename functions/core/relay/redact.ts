@@ -1,4 +1,4 @@
-import type { Credential, CredentialValues } from '../credentials/credentials.ts';
+import type { Credential } from '../credentials/credentials.ts';
 
 /** Shortest value that is redacted, in characters: shorter values occur in texts by chance. */
 const minHiddenLength = 8;
@@ -86,8 +86,8 @@ function read(spelt: string): string {
 
 const readCode = (code: number): string | undefined => (code <= 0x10ffff ? toBytes(String.fromCodePoint(code)) : undefined);
 
-/** By the header fields of the values, which copies of a credential share. */
-const known = new WeakMap<CredentialValues['headers'], string[]>();
+/** By header fields or query parameters, which copies of a credential share. */
+const known = new WeakMap<object, string[]>();
 
 /** A text in UTF-16, little- and big-endian. */
 function wideOf(text: string): string[] {
@@ -98,13 +98,15 @@ function wideOf(text: string): string[] {
 const hexOf = (bytes: string): string => Buffer.from(bytes, 'latin1').toString('hex');
 
 /**
- * The strings to search for. For each long enough part of the values: the part itself, with + for spaces, in UTF-16, and the base64 and
+ * The strings to search for. For each long enough part of header fields or query parameters: the part itself, with + for spaces, in UTF-16, and the base64 and
  * hexadecimal of these. All in lower case, like the searched text, because a service or a media-type parser may have changed the case.
  */
-function secretsOf({ headers, query }: CredentialValues): string[] {
-  const before = known.get(headers);
+function secretsOf(values: Record<string, string>): string[] {
+  const before = known.get(values);
   if (before !== undefined) return before;
-  const parts = [...Object.values(headers), ...Object.values(query)].flatMap(partsOf).filter((part) => [...part].length >= minHiddenLength);
+  const parts = Object.values(values)
+    .flatMap(partsOf)
+    .filter((part) => [...part].length >= minHiddenLength);
   // if a value looks encoded, a service may echo its decoded form
   const forms = parts.map(toBytes).flatMap((part) => [part, ...spellings.map((spelling) => part.replace(spelling, read))]);
   const long = forms.filter(({ length }) => length >= minHiddenLength);
@@ -113,7 +115,7 @@ function secretsOf({ headers, query }: CredentialValues): string[] {
   // the search drops zero bytes, which turns UTF-16 of Latin-1 characters into Latin-1
   const plain = [...long.flatMap((part) => [part, part.replaceAll(' ', '+')]), ...wide.map((bytes) => bytes.replaceAll('\0', ''))];
   const secrets = [...new Set([...plain, ...encoded].map((secret) => secret.toLowerCase()))];
-  known.set(headers, secrets);
+  known.set(values, secrets);
   return secrets;
 }
 
@@ -185,7 +187,7 @@ function findRanges(text: string, secrets: readonly string[]): [start: number, e
  * @param credential - the call's credential; if undefined, nothing is redacted
  */
 export function openRedactor(credential: Credential | undefined) {
-  const secrets = [credential, credential?.next].flatMap((values) => (values ? secretsOf(values) : []));
+  const secrets = [credential, credential?.next].flatMap((set) => (set ? [...secretsOf(set.headers), ...secretsOf(set.query)] : []));
   const shortest = Math.min(...secrets.map(({ length }) => length));
   let hasFound = false;
 

@@ -66,6 +66,23 @@ describe('a client', () => {
     expect(refusalOf(await status(serviceId))).toMatchObject({ status: 404, code: 'NOT_FOUND' });
   });
 
+  test.each(['a fixed credential', 'nothing'])(
+    'is removed with the same wait if another admin has put %s in its place meanwhile',
+    async (what) => {
+      const { serviceId } = await parts.newService(origin, client());
+      const facts = { headers: ['X-Key'], query: [], origins: [origin], version: '1', set_at: 0 };
+      let isFirst = true;
+      const overtaken = async () => {
+        if (isFirst) await services.setCredential(serviceId, what === 'nothing' ? undefined : facts, () => true);
+        isFirst = false;
+      };
+      const deletion = byAdmin(createDelete({ services, credentials: { remove: overtaken } }));
+      const answer = await invoke(deletion, 'DELETE /api/services/{service_id}/credential', { path: { service_id: serviceId } });
+      expect(answer).toMatchObject({ status: 204 });
+      expect(setTimeout).toHaveBeenLastCalledWith(expect.any(Function), recheckAfterMs + 100);
+    },
+  );
+
   const wrong: [name: string, body: object, path: string, problem: string][] = [
     ['no issuer and no endpoint', { oauth: client({ issuer: undefined }) }, '/oauth', 'must have issuer or token_endpoint'],
     [

@@ -116,6 +116,12 @@ describe('repeated values', () => {
       expect(openRedactor(one).hide('the-first-token the-second-token')).toBe('[credential] [credential]');
   });
 
+  test('the values of two credentials are hidden, whatever objects they share', () => {
+    const none = {};
+    for (const secret of ['the-first-secret', 'the-second-secret'])
+      expect(openRedactor({ headers: none, query: { key: secret }, origins: [] }).hide(secret)).toBe('[credential]');
+  });
+
   test('a value of fewer than 8 characters is not hidden, and without a credential nothing is', () => {
     expect(hide('abc')).toBe('abc');
     expect(hide('not-sent-and-not-hidden')).toBe('not-sent-and-not-hidden');
