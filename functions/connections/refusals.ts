@@ -9,6 +9,14 @@ const detailsOf = ({ error, description }: IssuerWords) => ({
 /** The page at which a person connects to a service. */
 export const connectUrl = (serviceId: string, baseUrl: string): string => `${baseUrl}/connect/${serviceId}`;
 
+/** The service has refused a token whose renewal has ended the connection. */
+export const connectAgain = (serviceId: string, baseUrl: string, failure?: IssuerWords) =>
+  new ApiError(
+    'FORBIDDEN',
+    'The service refused the token of the person you act for, so it has done nothing, and the issuer gave no other. Let the person open details.url and connect again, then send the call again.',
+    { details: { reason: 'connect', url: connectUrl(serviceId, baseUrl), upstream_status: 401, ...(failure && detailsOf(failure)) } },
+  );
+
 /** @param failure - why an earlier connection no longer works */
 export const connectFirst = (serviceId: string, baseUrl: string, failure?: IssuerWords) =>
   new ApiError(

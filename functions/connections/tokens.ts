@@ -6,6 +6,7 @@ import type { Around } from '../core/execution/around.ts';
 import type { ResolvedCall } from '../core/execution/resolve.ts';
 import { CallFailed } from '../core/relay/call-failure.ts';
 import { carriesCredential } from '../core/relay/credential.ts';
+import { ApiError } from '../core/runtime/api-error.ts';
 import type { Key } from '../core/table/keys.ts';
 import type { Item, Table } from '../core/table/table.ts';
 import { clientIdentity, isConnected } from './client.ts';
@@ -13,7 +14,7 @@ import { type GrantItem, type Grants, openGrants, type Renewal } from './grants.
 import { IssuerFailure } from './issuer-failure.ts';
 import { type Issuers, issuersFromEnvironment } from './issuers.ts';
 import { connectionKeys, personGrantKeys } from './records.ts';
-import { connectFirst, credentialChanged, noToken, personRequired } from './refusals.ts';
+import { connectAgain, connectFirst, credentialChanged, noToken, personRequired } from './refusals.ts';
 import { sealerFromEnvironment } from './seal.ts';
 
 /** How long opened tokens are cached, in milliseconds. */
@@ -43,7 +44,10 @@ export interface TokenRequest extends Pick<ResolvedCall, 'service' | 'baseUrl'> 
   stored: StoredCredential;
 }
 
-type CallToken = NonNullable<ResolvedCall['token']>;
+type CallToken = NonNullable<ResolvedCall['token']> & {
+  /** what to say if the service has refused the token, and its renewal has ended the connection */
+  refusal?: ApiError;
+};
 
 interface ClientCall extends TokenRequest {
   /** with its fixed values */
@@ -124,18 +128,18 @@ export function openTokens({ table, credentials, grants, issuers, now = Date.now
       },
     };
 
-    async function use(item: GrantItem | undefined): Promise<Token> {
+    async function use(item: GrantItem | undefined, refuse = connectFirst): Promise<Token> {
       const values = item && isConnected(item, client, now()) ? await valuesOf(key as Key, item, call) : undefined;
-      if (!item || !values) throw connectFirst(serviceId, baseUrl, item?.failure);
-      return { item, values, renew: () => renew(item) };
+      if (!item || !values) throw refuse(serviceId, baseUrl, item?.failure);
+      return { item, values, renew: () => renew(item, connectAgain) };
     }
 
-    async function renew(seen: GrantItem): Promise<Token> {
+    async function renew(seen: GrantItem, refuse = connectFirst): Promise<Token> {
       try {
-        return await use(await grants.renew(renewal, seen));
+        return await use(await grants.renew(renewal, seen), refuse);
       } catch (error) {
         const needsConsent = error instanceof IssuerFailure && (error.outcome === 'unknown' || error.words.error === 'invalid_grant');
-        throw needsConsent ? connectFirst(serviceId, baseUrl, error.words) : error;
+        throw needsConsent ? refuse(serviceId, baseUrl, error.words) : error;
       }
     }
 
@@ -167,7 +171,9 @@ export function openTokens({ table, credentials, grants, issuers, now = Date.now
         renew: async () => {
           if (now() - (item.issued ?? 0) < youngMs) return undefined;
           // if this fails, the 401 stands, with which the upstream has not acted
-          const renewed = await renew().catch(() => undefined);
+          const renewed = await renew().catch((error: unknown) => {
+            if (error instanceof ApiError && error.details.reason === 'connect') token.refusal = error;
+          });
           // with another consent the person may be somebody else to the service
           if (!renewed || renewed.item.consent !== item.consent) return undefined;
           token.next = renewed.values;
@@ -200,9 +206,13 @@ export const aroundWith =
     const { service, baseUrl, upstreamRequest } = call;
     const { url } = upstreamRequest;
     const stored = service.credential;
-    if (stored?.oauth && carriesCredential(service, new URL(url).origin))
-      call.token = await obtain({ service, grant: grantOf(call), baseUrl, url, stored, principal: holder.principal });
-    return attempt();
+    if (!stored?.oauth || !carriesCredential(service, new URL(url).origin)) return attempt();
+    const token = await obtain({ service, grant: grantOf(call), baseUrl, url, stored, principal: holder.principal });
+    call.token = token;
+    const attempted = await attempt();
+    const { result } = attempted;
+    const isRefused = result instanceof ApiError && result.details.upstream_status === 401;
+    return isRefused && token.refusal ? { ...attempted, mayHaveActed: false, result: token.refusal } : attempted;
   };
 
 export function tokensFromEnvironment(table: Table): Around {

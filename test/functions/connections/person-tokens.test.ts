@@ -175,6 +175,25 @@ describe('a refresh', () => {
     expect(await call(uid)).toMatchObject({ status: 200 });
   });
 
+  test.each(ends)(
+    '%s ends the connection after a 401 of the service, too, and leaves the key of the call free',
+    async (_, behave, details) => {
+      const { serviceId, uid } = await parts.newService(origin, client());
+      await pages.connect(serviceId, browser);
+      issuer.expireAccessTokens();
+      behave();
+      const headers = { 'Idempotency-Key': 'one' };
+      const { outcome: _sent, ...known } = connectRefusal(serviceId, details).details;
+      const refusal = refusalOf(await call(uid, { tokens: later(11_000), headers }));
+      expect(refusal).toMatchObject({ status: 403, code: 'FORBIDDEN', details: { ...known, upstream_status: 401 } });
+      expect(refusal.details).not.toHaveProperty('outcome');
+      Object.assign(issuer.behaviour, { after: undefined });
+      await pages.connect(serviceId, browser);
+      expect(await call(uid, { headers })).toMatchObject({ status: 200 });
+      expect(upstream.seen).toHaveLength(2);
+    },
+  );
+
   const kept: [name: string, answer: object, status: number][] = [
     ['is unavailable', { status: 503, body: {} }, 503],
     ['limits requests', { status: 429, body: '<p>Slow down' }, 503],
