@@ -7,10 +7,14 @@ const flatten = (record: object, prefix = ''): [string, unknown][] =>
     isObject(value) ? flatten(value, `${prefix}${name}.`) : [[prefix + name, value] as [string, unknown]],
   );
 
-/** A cell (RFC 4180). A text that a spreadsheet would take for a formula begins with an apostrophe, because agents choose some of them. */
+/**
+ * A cell (RFC 4180). What a spreadsheet would take for a formula begins with an apostrophe, because agents choose some of the texts: at the beginning,
+ * and after a semicolon, at which many spreadsheets separate cells, too.
+ */
 function cell(value: unknown): string {
   if (value === undefined || value === null) return '';
-  const text = typeof value === 'string' ? value.replace(/^[=+\-@\t\r\n＝＋－＠]/, "'$&") : stringifyJson(value);
+  const written = typeof value === 'string' ? value.replace(/^[=+\-@\t\r\n＝＋－＠]/, "'$&") : stringifyJson(value);
+  const text = written.replace(/(?<=;\s*)(?=[=+\-@＝＋－＠])/g, "'");
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
