@@ -30,14 +30,14 @@ import { callSignerFromEnvironment } from './web-bot-auth/signer.ts';
 const around: readonly ((table: Table) => Around)[] = [receiptsFromEnvironment, tokensFromEnvironment];
 
 /** At most one adds a record to those that an execution reads. */
-const [relatedKeysOf]: readonly ResolverParts['relatedKeysOf'][] = [personGrantKeys];
+const relatedKeys: readonly ResolverParts['relatedKeysOf'][] = [personGrantKeys];
 
 /** What notes something about each execution. */
 const observers: readonly ((table: Table) => Observe)[] = [trialObserverFromEnvironment];
 
 export const executionFeatures = (table: Table) => ({
   around: nest(...around.map((open) => open(table))),
-  relatedKeysOf,
+  relatedKeysOf: relatedKeys[0],
   observers: observers.map((open) => open(table)),
 });
 
