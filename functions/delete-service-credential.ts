@@ -12,9 +12,10 @@ export const createAction =
   async (admin, request) => {
     const serviceId = request.pathParameter('service_id');
     // The record is updated last: until then, no call is sent without the credential.
-    const removed = await services.as(admin).setCredential(serviceId, undefined, request.ifMatch, () => credentials.remove(serviceId));
-    if (!removed) throw noSuchService();
-    if (removed.hadClient) await outwaitEarlierReads();
+    const remove = () => credentials.remove(serviceId);
+    if (!(await services.as(admin).setCredential(serviceId, undefined, request.ifMatch, remove))) throw noSuchService();
+    // even if there was none: another request may just have removed a client whose token calls still carry
+    await outwaitEarlierReads();
     return noContent();
   };
 

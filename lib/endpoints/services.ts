@@ -151,7 +151,8 @@ export const services = {
     method: 'DELETE',
     path: '/api/services/{service_id}/credential',
     summary: 'Remove the credential of a service',
-    description: 'Calls are then sent without it.',
+    description:
+      'Calls are then sent without it. Answers after three seconds, so that calls which have read it before are sent or read again.',
     credential: 'admin',
     requestHeaders: ['If-Match'],
     needs: { table: { ...changes, service: ['get', 'getAll', 'put'] }, credentials: 'write' },

@@ -1,12 +1,15 @@
-import { afterAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import type { Admin } from '../../functions/core/admin/admin.ts';
 import { log } from '../../functions/core/runtime/log.ts';
 import type { Endpoint } from '../../lib/endpoints.ts';
 import { adminEndpoints, caseOf, changingEndpoints, startAdminEndpoints } from '../support/admin-endpoints.ts';
 import { features } from '../support/features.ts';
 import { type Call, refusalOf, someAdmin } from '../support/invoke.ts';
+import { skipOutwaiting } from '../support/let-pass.ts';
 import { serviceNamed } from '../support/records.ts';
 import { openMemoryTable } from '../world/memory-table.ts';
+
+beforeAll(skipOutwaiting);
 
 const gate = await startAdminEndpoints();
 afterAll(() => gate.stop());

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type Credentials, makeCredential, openCredentials } from '../../functions/core/credentials/credentials.ts';
 import type { EgressRules } from '../../functions/core/relay/egress.ts';
 import { createAction as createDeleteService } from '../../functions/delete-service.ts';
@@ -12,10 +12,13 @@ import { makeCertificate } from '../support/certificate.ts';
 import { watchExecuted } from '../support/executed-lines.ts';
 import { execute, newAgent, obtainPat, startGate } from '../support/gate.ts';
 import { type Answer, byAdmin, invoke, refusalOf } from '../support/invoke.ts';
+import { skipOutwaiting } from '../support/let-pass.ts';
 import { loadPolicyTemplate } from '../support/policy.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
 import { refusals } from '../support/registry.ts';
 import { startUpstream } from '../support/upstream.ts';
+
+beforeAll(skipOutwaiting);
 
 const certificate = makeCertificate('api.world.example');
 const upstream = await startUpstream((_, response) => response.end('{"name":"France"}'), certificate);

@@ -3,6 +3,7 @@ import { createAction as createStatus } from '../../../functions/connections/get
 import { createAction as createTest } from '../../../functions/connections/test-service-credential.ts';
 import { recheckAfterMs } from '../../../functions/core/execution/block-check.ts';
 import { createAction as createDelete } from '../../../functions/delete-service-credential.ts';
+import { createAction as createPut } from '../../../functions/put-service-credential.ts';
 import { credentialTest, serviceConnections } from '../../../schemas/connections/connections.ts';
 import { toCredentialFacts } from '../../../schemas/credential.ts';
 import { startIssuer } from '../../support/connections/issuer.ts';
@@ -82,6 +83,34 @@ describe('a client', () => {
       expect(setTimeout).toHaveBeenLastCalledWith(expect.any(Function), recheckAfterMs + 100);
     },
   );
+
+  test('is replaced with the same wait if another admin has set it only meanwhile', async () => {
+    const { serviceId } = await parts.newService(origin, client());
+    const facts = { headers: ['X-Key'], query: [], origins: [origin], version: '1', set_at: 0 };
+    const stored = (await services.find(serviceId))?.credential;
+    await services.setCredential(serviceId, facts, () => true);
+    const add = async () => {
+      await services.setCredential(serviceId, stored, () => true);
+      return { version: '2' };
+    };
+    const put = byAdmin(
+      createPut({ services, credentials: { ...credentials, add }, egress: { ports: [443], allowLoopback: true, ownHosts: [] } }),
+    );
+    const body = { headers: { 'X-Key': 'a fixed value' }, origins: [origin] };
+    const answer = await invoke(put, 'PUT /api/services/{service_id}/credential', { path: { service_id: serviceId }, body });
+    expect(answer).toMatchObject({ status: 200 });
+    expect(setTimeout).toHaveBeenLastCalledWith(expect.any(Function), recheckAfterMs + 100);
+  });
+
+  test('is not said to be removed by a second deletion, which finds nothing, before calls no longer carry its token', async () => {
+    const { serviceId } = await parts.newService(origin, client());
+    await services.setCredential(serviceId, undefined, () => true);
+    const answer = await invoke(byAdmin(createDelete({ services, credentials })), 'DELETE /api/services/{service_id}/credential', {
+      path: { service_id: serviceId },
+    });
+    expect(answer).toMatchObject({ status: 204 });
+    expect(setTimeout).toHaveBeenLastCalledWith(expect.any(Function), recheckAfterMs + 100);
+  });
 
   const wrong: [name: string, body: object, path: string, problem: string][] = [
     ['no issuer and no endpoint', { oauth: client({ issuer: undefined }) }, '/oauth', 'must have issuer or token_endpoint'],
