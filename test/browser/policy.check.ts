@@ -14,6 +14,12 @@ given('the page of the policy', () => {
   const run = () => api.execute(pat, uid, { code: 'FR' });
   const editor = () => page.getByLabel('Policy', { exact: true });
   const button = (name: string | RegExp) => page.getByRole('button', { name, exact: true });
+  /** Log lines are delivered later. */
+  const untilRecorded = async (calls: number) => {
+    const from = new Date(Date.now() - 3_600_000).toISOString();
+    const recorded = async () => bodyOf(await api.asAdmin('GET', `/api/executions?from=${from}`)).executions;
+    while ((await recorded()).filter(({ outcome }: { outcome: string }) => outcome === 'OK').length < calls) await sleep(200);
+  };
   const publish = async () => {
     await button('Publish').click();
     await page.getByText(/^Publish this policy\? \d agents? must sign again before the next call\.$/).waitFor();
@@ -25,8 +31,7 @@ given('the page of the policy', () => {
     await api.createIntent(intentOf(uid, { endpoint: { url: service.url, method: 'POST', content_type: 'application/json' } }));
     pat = await api.obtainPat('ann');
     bodyOf(await run());
-    const recorded = async () => bodyOf(await api.asAdmin('GET', `/api/executions?from=${new Date(Date.now() - 3_600_000).toISOString()}`));
-    while ((await recorded()).executions.length === 0) await sleep(200);
+    await untilRecorded(1);
     page = await openAsAdmin(browser, api, 'policy');
   }, 120_000);
 
@@ -100,6 +105,7 @@ given('the page of the policy', () => {
 
   test('an edited policy is tried on recent calls, and put on trial', async () => {
     await page.getByText('No policy is on trial.').waitFor();
+    await untilRecorded(2);
     await page.getByLabel('Load a policy file').setInputFiles({
       name: 'next.json',
       mimeType: 'application/json',
