@@ -5,16 +5,13 @@ if (!isNewEnough) refuseNode();
 
 /** @type {import('jest').Config} */
 export default {
-  testEnvironment: './test/plain-context.js',
-  extensionsToTreatAsEsm: ['.ts'],
-  transform: { '\\.ts$': './test/strip-types.js' },
+  // Node runs the tests, and strips their types.
+  testRunner: './test/jest/run-file.ts',
+  transform: {},
   testMatch: ['<rootDir>/test/**/*.test.ts'],
-  setupFiles: ['<rootDir>/test/environment.js'],
   testTimeout: 30_000,
   // Tests often wait for another program or a moment to pass, so that a core has time for more than one of them.
   maxWorkers: Math.ceil(1.5 * availableParallelism()),
-  // Modules of finished test files stay in memory.
+  // With a limit, Jest runs no test file in its own process, where a watcher would find modules as they were loaded first.
   workerIdleMemoryLimit: '1GB',
-  // To free them takes longer than the half second after which Jest kills a worker.
-  workerGracefulExitTimeout: 10_000,
 };

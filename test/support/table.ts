@@ -2,20 +2,15 @@ import { DescribeTableCommand, DynamoDBClient, type DynamoDBClientConfig } from 
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { openTable } from '../../functions/core/table/table.ts';
 import { createTable } from './copy-table.ts';
+import { startTableServer } from './table-server.ts';
 
 export type TestTable = Awaited<ReturnType<typeof startTable>>;
 
 /** On a busy machine, a burst of a few hundred operations takes long; tests are about what becomes of them. */
 const patienceMs = 60_000;
 
-/** As test/plain-context.js has loaded it, once for all files; programs load it themselves. */
-const { loadTableServer = () => import('./table-server.ts') } = globalThis as {
-  loadTableServer?: () => Promise<typeof import('./table-server.ts')>;
-};
-
 /** A fresh, real table (dynalite, in memory), which is served on a loopback port, too. */
 export async function startTable() {
-  const { startTableServer } = await loadTableServer();
   const { endpoint, operations, handle, stop: stopServer } = await startTableServer();
   const raw = new DynamoDBClient({
     endpoint,

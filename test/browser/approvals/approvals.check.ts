@@ -78,7 +78,7 @@ given('a call that waits for approval', () => {
     await page.getByRole('dialog').first().waitFor({ state: 'detached' });
     expect(await focused()).toMatch(/^admin approved this call of ann: .*\. It will be made once\./);
     await page.getByText('No calls are waiting for your approval.').waitFor();
-    expect(await page.title()).toBe('Approvals – Intent Gate');
+    await page.waitForFunction("document.title === 'Approvals – Intent Gate'");
     while ((await stateOf(id)).status === 'working');
     expect(await stateOf(id)).toMatchObject({ status: 'done', outcome: { body: { refunded: true } } });
   });

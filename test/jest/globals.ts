@@ -1,0 +1,29 @@
+import { jestExpect as expect } from '@jest/expect';
+import { ModernFakeTimers } from '@jest/fake-timers';
+import type { Config } from '@jest/types';
+import { addEventHandler } from 'jest-circus';
+import { ModuleMocker } from 'jest-mock';
+
+export { afterAll, afterEach, beforeAll, beforeEach, describe, it, test } from 'jest-circus';
+export { expect };
+
+const mocker = new ModuleMocker(globalThis);
+const timers = new ModernFakeTimers({ global: globalThis, config: { fakeTimers: {} } as Config.ProjectConfig });
+
+/** What tests use of Jest's object of this name. */
+export const jest = {
+  fn: mocker.fn.bind(mocker),
+  spyOn: mocker.spyOn.bind(mocker),
+  replaceProperty: mocker.replaceProperty.bind(mocker),
+  restoreAllMocks: mocker.restoreAllMocks.bind(mocker),
+  useFakeTimers: timers.useFakeTimers.bind(timers),
+  useRealTimers: timers.useRealTimers.bind(timers),
+  advanceTimersByTime: timers.advanceTimersByTime.bind(timers),
+  advanceTimersByTimeAsync: timers.advanceTimersByTimeAsync.bind(timers),
+};
+
+// What `expect` noted during a test without throwing counts as its failure.
+addEventHandler((event) => {
+  if (event.name === 'test_start') expect.setState({ currentTestName: event.test.name, suppressedErrors: [] });
+  if (event.name === 'test_done') event.test.errors.push(...expect.getState().suppressedErrors);
+});
