@@ -14,7 +14,7 @@ export const createAction =
     // The record is updated last: until then, no call is sent without the credential.
     const remove = () => credentials.remove(serviceId);
     if (!(await services.as(admin).setCredential(serviceId, undefined, request.ifMatch, remove))) throw noSuchService();
-    // even if there was none: another request may just have removed a client whose token calls still carry
+    // even if there was none: another request may just have removed one that calls still carry
     await outwaitEarlierReads();
     return noContent();
   };

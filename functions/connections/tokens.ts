@@ -180,7 +180,6 @@ export function openTokens({ table, credentials, grants, issuers, now = Date.now
           return token.next;
         },
         recheck(again) {
-          if (again.service.credential?.version !== stored.version) throw credentialChanged();
           if (stored.oauth?.grant !== 'person') return;
           const found = grantOf(again) as GrantItem | undefined;
           if (!isConnected(found, stored.oauth, now()) || found?.consent !== item.consent)

@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { type Credentials, makeCredential, openCredentials } from '../../functions/core/credentials/credentials.ts';
+import { recheckAfterMs } from '../../functions/core/execution/block-check.ts';
 import type { EgressRules } from '../../functions/core/relay/egress.ts';
 import { createAction as createDeleteService } from '../../functions/delete-service.ts';
 import { createAction as createDelete } from '../../functions/delete-service-credential.ts';
@@ -12,7 +13,7 @@ import { makeCertificate } from '../support/certificate.ts';
 import { watchExecuted } from '../support/executed-lines.ts';
 import { execute, newAgent, obtainPat, startGate } from '../support/gate.ts';
 import { type Answer, byAdmin, invoke, refusalOf } from '../support/invoke.ts';
-import { skipOutwaiting } from '../support/let-pass.ts';
+import { letPass, skipOutwaiting } from '../support/let-pass.ts';
 import { loadPolicyTemplate } from '../support/policy.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
 import { refusals } from '../support/registry.ts';
@@ -566,4 +567,36 @@ describe('refused credentials', () => {
     const problem = "must not contain one of the service's own headers; remove it there first";
     expect(refusalOf(await call('PUT', input, service_id))).toEqual(refusals.invalid(['/headers', problem]));
   });
+});
+
+test('a call that is connecting when the credential of its service is removed is not sent, and may be repeated under its key', async () => {
+  const id = await newService();
+  const uid = 'test.example:removed-while-connecting:v1';
+  await gate.intents.create(id, intentOf(uid, { endpoint: { url: `${origins()[0]}/`, method: 'GET', content_type: 'application/json' } }));
+  await call('PUT', input, id);
+  const pat = await obtainPat(gate, await newAgent());
+  let isRemoved = false;
+  const connect = async () => {
+    if (!isRemoved) return;
+    expect((await call('DELETE', undefined, id)).status).toBe(204);
+    letPass(recheckAfterMs + 50);
+  };
+  const steps = gate.openExecute({ connect });
+  // from now on, the instance has the values in its cache
+  expect((await execute(steps, pat, uid, { code: 'FR' })).status).toBe(200);
+  upstream.seen.length = 0;
+  isRemoved = true;
+  const headers = { 'Idempotency-Key': 'slow' };
+  const refused = await execute(steps, pat, uid, { code: 'FR' }, headers);
+  expect(refusalOf(refused)).toEqual({
+    status: 503,
+    code: 'SERVICE_UNAVAILABLE',
+    message: 'The credential of the service has just changed. Nothing was sent; try again after Retry-After.',
+    details: { outcome: 'not_sent' },
+  });
+  expect(refused.headers['Retry-After']).toBe('1');
+  expect(upstream.seen).toEqual([]);
+  jest.restoreAllMocks();
+  expect((await execute(gate.openExecute(), pat, uid, { code: 'FR' }, headers)).status).toBe(200);
+  expect(upstream.seen.map(({ headers }) => headers['x-api-key'])).toEqual([undefined]);
 });

@@ -19,6 +19,7 @@ import {
   openLiveIntents,
   requireIntent,
   requireNotPaused,
+  requireSameCredential,
 } from '../registry/live-intents.ts';
 import { buildRequest, type UpstreamCall, type UpstreamRequest } from '../relay/build-request.ts';
 import { expectedInputs, nullRules } from '../relay/endpoint.ts';
@@ -56,8 +57,8 @@ export interface ResolvedCall extends LiveIntent {
 export interface Guards extends EarlyGuards {
   slowCalls: SlowCallsOfOrigin;
   /**
-   * Makes sure that, since they were read, the agent has not been blocked or revoked, nor the intent withdrawn or its service paused; see
-   * `block-check.ts`.
+   * Makes sure that, since they were read, the agent has not been blocked or revoked, the intent withdrawn, its service paused or the service's
+   * credential changed; see `block-check.ts`.
    * @throws ApiError FORBIDDEN, UNAUTHORIZED, NOT_FOUND, VERSION_CONFLICT, INTENT_DEPRECATED or SERVICE_UNAVAILABLE
    */
   recheck: Recheck;
@@ -140,6 +141,7 @@ export function openResolver({ intents, slowCalls, observers = [], hidesOthers =
     const recheck = openRecheck(async () => {
       const again = await findLive(await read(claims, intent_uid));
       requireNotPaused(again);
+      requireSameCredential(again, live);
       call.token?.recheck(again);
     }, first.startedMs);
     const live = await findLive(first);

@@ -145,6 +145,16 @@ export function requireNotPaused({ service }: LiveIntent): void {
   );
 }
 
+/** @throws ApiError SERVICE_UNAVAILABLE if what the call carries is no longer the credential of its service */
+export function requireSameCredential({ service }: LiveIntent, { service: first }: LiveIntent): void {
+  if (service.credential?.version === first.credential?.version) return;
+  throw new ApiError(
+    'SERVICE_UNAVAILABLE',
+    'The credential of the service has just changed. Nothing was sent; try again after Retry-After.',
+    { details: { outcome: 'not_sent' }, headers: { 'Retry-After': '1' }, fault: 'upstream' },
+  );
+}
+
 function deprecated(intentUid: string, usable: { intent_uid: string }[]): ApiError {
   const { version } = splitIntentUid(intentUid);
   const successor = usable.findLast(({ intent_uid }) => compareVersions(splitIntentUid(intent_uid).version, version) > 0)?.intent_uid;

@@ -405,7 +405,8 @@ describe('a connection', () => {
     });
     expect(refusalOf(await execute(steps, await parts.newPersonPat(subject), uid, { code: 'FR' }))).toMatchObject({
       status: 503,
-      details: { reason: 'no_token', outcome: 'not_sent' },
+      message: 'The credential of the service has just changed. Nothing was sent; try again after Retry-After.',
+      details: { outcome: 'not_sent' },
     });
     expect(upstream.seen).toEqual([]);
     expect(await call(uid)).toMatchObject({ status: 502 });
