@@ -10,7 +10,7 @@ const program = new Command('npm run bench --').description('Run a benchmark and
 program
   .command('execute')
   .description(
-    'Execute an intent through the local stack; compare it with calling its upstream directly, and the function with the least work that an execution takes: the same two signed requests to DynamoDB, the same call and one signature check in plain Node',
+    'Execute an intent through the local stack; compare it with calling its upstream directly, and the function with the least work that an execution takes: the same two signed requests to DynamoDB, the same call and one signature check, in plain Node and with the AWS SDK',
   )
   .option('--executions <count>', 'number of executions of each variant', readCount, 2_000)
   .option('--concurrency <count>', 'concurrent executions while throughput is measured', readCount, 16)

@@ -1,11 +1,11 @@
 import { openHttp } from '../../client/http.ts';
 import { nodeOptions } from '../../lib/environment.ts';
-import { describeExecutions } from './execute-report.ts';
+import { describeExecutions, type ExecutionFigures } from './execute-report.ts';
 import { floorOf } from './floor.ts';
 import { obtainPat, startGate } from './gate.ts';
 import { drive, measureVariants, turns, warmUpOf } from './load.ts';
 import type { TableWork } from './table-work.ts';
-import { benchEvent, type HostReport, runAlone, startThread } from './workers.ts';
+import { benchEvent, runAlone, startThread } from './workers.ts';
 
 export const path = '/api/intents/execute';
 export const intentUid = 'bench.example:echo:v1';
@@ -42,13 +42,14 @@ export async function measureExecutions({ executions, concurrency }: { execution
     token,
   });
   const bundled = { environment: { ...environment, LOG_LEVEL: 'SILENT', NODE_OPTIONS: nodeOptions } };
-  const rounds: { alone: HostReport; floor: HostReport }[] = [];
+  const rounds: ExecutionFigures['rounds'][number][] = [];
   let busyMs = 0;
   while (rounds.length < turns) {
     await dynamo.ask();
     const alone = await runAlone({ ...bundled, folder }, { event, warmUp, runs: executions });
     busyMs += (await dynamo.ask<TableWork>()).busyMs;
-    rounds.push({ alone, floor: await runAlone({ ...bundled, folder: floor.folder }, { event: floor.event, warmUp, runs: executions }) });
+    const measureFloor = (folder: string) => runAlone({ ...bundled, folder }, { event: floor.event, warmUp, runs: executions });
+    rounds.push({ alone, floor: await measureFloor(floor.folders.floor), sdk: await measureFloor(floor.folders.sdk) });
   }
   const dynamoMs = busyMs / (turns * (warmUp + executions));
   console.log(describeExecutions({ executions, concurrency, ...measured, ...work, rounds, dynamoMs }));

@@ -10,7 +10,7 @@ interface FloorOptions {
   token: string;
 }
 
-/** The floor as a bundled function, which repeats the DynamoDB requests of executions. */
+/** The floor as bundled functions, which repeat the DynamoDB requests of executions: in plain Node, and with the AWS SDK. */
 export async function floorOf({ newest }: Pick<TableWork, 'newest'>, { baseUrl, ...options }: FloorOptions) {
   const { ConditionExpression, ...update } = JSON.parse(newest.UpdateItem ?? '');
   // the table has already counted this call, and would refuse it
@@ -22,5 +22,6 @@ export async function floorOf({ newest }: Pick<TableWork, 'newest'>, { baseUrl, 
     update: { operation: 'UpdateItem', body: JSON.stringify(repeatable) },
     jwk: (body as { keys: unknown[] }).keys[0],
   };
-  return { folder: fileURLToPath(new URL('./floor', import.meta.url)), event };
+  const folder = fileURLToPath(new URL('./floor', import.meta.url));
+  return { folders: { floor: folder, sdk: `${folder}/sdk` }, event };
 }

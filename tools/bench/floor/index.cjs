@@ -59,13 +59,18 @@ function callDynamo(url, { operation, body }) {
 
 let publicKey;
 
-exports.handler = async ({ dynamoUrl, read, update, upstream, token, jwk }) => {
-  const [header, claims, signature] = token.split('.');
-  publicKey ??= createPublicKey({ key: jwk, format: 'jwk' });
-  const key = { key: publicKey, dsaEncoding: 'ieee-p1363' };
-  if (!verify('sha256', Buffer.from(`${header}.${claims}`), key, Buffer.from(signature, 'base64url'))) throw new Error('wrong signature');
-  await callDynamo(dynamoUrl, read);
-  const answer = await post(upstream.url, upstream.headers, upstream.body);
-  await callDynamo(dynamoUrl, update);
-  return { statusCode: 200, body: JSON.stringify(answer) };
-};
+/** @param call - sends a request to DynamoDB */
+exports.executeWith =
+  (call) =>
+  async ({ dynamoUrl, read, update, upstream, token, jwk }) => {
+    const [header, claims, signature] = token.split('.');
+    publicKey ??= createPublicKey({ key: jwk, format: 'jwk' });
+    const key = { key: publicKey, dsaEncoding: 'ieee-p1363' };
+    if (!verify('sha256', Buffer.from(`${header}.${claims}`), key, Buffer.from(signature, 'base64url'))) throw new Error('wrong signature');
+    await call(dynamoUrl, read);
+    const answer = await post(upstream.url, upstream.headers, upstream.body);
+    await call(dynamoUrl, update);
+    return { statusCode: 200, body: JSON.stringify(answer) };
+  };
+
+exports.handler = exports.executeWith(callDynamo);
