@@ -41,7 +41,7 @@ function kindOf(mediaType: string, facts: Facts): Kind {
   if (isJsonType(withoutRange(mediaType))) return 'json';
   if (isFormType(mediaType)) return 'form';
   if (mediaType === multipart || mediaType === 'multipart/*') return 'multipart';
-  return isText(mediaType) ? 'text' : 'bytes';
+  return isText(mediaType) || facts.isEncoded ? 'text' : 'bytes';
 }
 
 const isOnly = ({ types }: Facts, type: string): boolean =>
@@ -88,7 +88,11 @@ function readBest(forms: readonly Form[], body: Node, isRequired: boolean, readi
     try {
       const alike = candidates.filter(({ kind }) => kind === candidate.kind);
       const read = readForm(candidate, alike, isRequired, reading, text(body.description));
-      if (candidate.contentType.startsWith(`${read.contentType};`) && !isMultipartType(read.contentType))
+      if (
+        !read.contentType.startsWith(candidate.contentType) &&
+        candidate.contentType.startsWith(`${candidate.mediaType};`) &&
+        !isMultipartType(read.contentType)
+      )
         reading.addNote(pathOf(candidate.node), `the body is sent as ${read.contentType}, without the parameters of this type`);
       const others = candidates.filter(({ kind }) => kind === 'bytes' && kind !== candidate.kind);
       if (others.length > 0)
@@ -133,7 +137,7 @@ function readForm(
     // as separate inputs, the required members of an optional body could not be required
     if (!isRequired && facts.types?.has('null') && facts.required.size > 0) return whole(facts);
   }
-  const isOpen = facts.isOpen === true || [...facts.required].some((name) => !facts.properties.has(name));
+  const isOpen = facts.isOpen === true || facts.isExtended === true || [...facts.required].some((name) => !facts.properties.has(name));
   if (!isForm && isOpen) return whole(object);
   if (facts.properties.size === 0)
     return isEmpty(form.schema) && !isOpen ? { ...none, contentType, kind: isRequired ? 'members' : 'none' } : whole(object);
@@ -178,8 +182,11 @@ const usualText = (range: string): string =>
 /** `application/*+json` means JSON of any name. */
 const withoutRange = (mediaType: string): string => mediaType.replace('/*+', '/');
 
-/** With its parameters, if they can be sent. */
-const contentTypeOf = (form: Form): string => (bodyMediaType.safeParse(form.contentType).success ? form.contentType : form.mediaType);
+/** With its parameters, if they can be sent. Text without a charset is ASCII to many readers (RFC 2046 section 4.1.2). */
+function contentTypeOf({ contentType, mediaType, hasCharset }: Form): string {
+  const sent = bodyMediaType.safeParse(contentType).success ? contentType : mediaType;
+  return hasCharset && isText(mediaType) ? `${sent}; charset=utf-8` : sent;
+}
 
 /** Whether a schema allows no members, as opposed to not describing them. */
 function isEmpty(schema: unknown): boolean {
@@ -215,7 +222,9 @@ function fitFormMember(input: Input, { node: form, kind }: Candidate, reading: R
     const description = `The name of the file, without a path. Default: ${fileNameOf(input.name, file.contentType ?? octets, number)}`;
     return [file, describing(file, 'filename', { ...anything, types: new Set(['string']), description }), ...more];
   }
+  if (encoding.headers !== undefined) addNote(path, `the header fields of the part ${input.name} are not sent`);
   const typed = isMultipart ? withContentType(input, encoding, path, addNote) : [input];
+  if (input.facts.types === undefined && isJsonType(mainType(encoding.contentType))) return [{ ...(typed[0] ?? input), style: 'json' }];
   if (!isCompound(input.facts)) return typed;
   const requested = text(encoding.style) !== undefined || encoding.explode !== undefined ? readStyle(encoding, 'form') : undefined;
   if (requested === 'other') return leaveOut({ ...input, path }, joinedOtherwise, addNote);
@@ -233,7 +242,7 @@ function withContentType(input: Input, { contentType }: Node, path: string, addN
   const choice = isObject ? undefined : readChoice(types, input.style === 'base64' ? octets : plainText);
   if (choice) return [input, describing(input, 'content_type', choice)];
   const type = (isObject && types.find(isJsonType)) || (types[0] ?? '');
-  if (['', octets, ...(input.style === 'base64' ? [] : [plainText, json])].includes(type)) return [input];
+  if (['', octets, ...(input.style === 'base64' ? [] : [isObject ? json : plainText])].includes(type)) return [input];
   if (partMediaType.safeParse(type).success && (isJsonType(type) || !isObject)) return [{ ...input, contentType: type }];
   addNote(path, `the parameter ${input.name} is not sent as ${text(contentType)}, because an object is JSON`);
   return [input];
@@ -247,7 +256,8 @@ const isFile = ({ isBinary, items }: Facts): boolean => isBinary === true || ite
 function isBinary(facts: Facts, encoding: Node, { isBefore31 }: Reading): boolean {
   const type = mainType(encoding.contentType);
   const isUntyped = !isBefore31 && type === '' && isUnconstrained(facts.items && facts.types?.has('array') ? facts.items() : facts);
-  return isFile(facts) || isUntyped || (type !== '' && kindOf(type, { ...anything, isBinary: true }) === 'bytes');
+  const isEncoded = facts.isEncoded || facts.items?.().isEncoded;
+  return isFile(facts) || isUntyped || (type !== '' && !isEncoded && kindOf(type, { ...anything, isBinary: true }) === 'bytes');
 }
 
 const isUnconstrained = ({ description: _, path: __, default: ___, ...facts }: Facts): boolean =>

@@ -15,11 +15,15 @@ export interface Facts extends Constraints {
   isWriteOnly?: true | undefined;
   /** bytes rather than text */
   isBinary?: true | undefined;
+  /** text that encodes bytes, and is sent as it is (`contentEncoding`) */
+  isEncoded?: true | undefined;
   items?: (() => Facts) | undefined;
   /** constraints on unnamed members */
   values?: (() => Facts) | undefined;
   /** whether unnamed members are allowed explicitly */
   isOpen?: boolean | undefined;
+  /** values may have the members of schemas that extend this one */
+  isExtended?: true | undefined;
   exclusiveMinimum?: Numeric | undefined;
   exclusiveMaximum?: Numeric | undefined;
   multipleOf?: Numeric | undefined;
@@ -69,9 +73,11 @@ const combinations: { readonly [Name in FactName]: Combine<FactValue<Name>> } = 
   isReadOnly: shared,
   isWriteOnly: shared,
   isBinary: shared,
+  isEncoded: shared,
   items: combineReaders,
   values: combineReaders,
   isOpen: (all) => all.includes(true),
+  isExtended: shared,
   exclusiveMinimum: lowerBound,
   exclusiveMaximum: upperBound,
   multipleOf: shared,
@@ -120,8 +126,8 @@ function joinAlternatives(branches: readonly Facts[]): Facts['properties'] {
   return new Map([...names].map((name) => [name, memoize(() => join(name))]));
 }
 
-/** Whether a branch allows values of every type, so that no member of another one has to be an object's. */
-const isFree = ({ types, enum: allowed }: Facts): boolean => types === undefined && allowed === undefined;
+/** Whether a branch allows values of every type, so that no member of another one has to be an object's. One that only requires members means objects. */
+const isFree = ({ types, enum: allowed, required }: Facts): boolean => types === undefined && allowed === undefined && required.size === 0;
 
 const isFreeObject = ({ types, properties, required }: Facts): boolean =>
   types?.has('object') === true && properties.size === 0 && required.size === 0;

@@ -69,17 +69,19 @@ function constantOf(parameter: Node): string | undefined {
 }
 
 /**
- * Header fields that at least half of the operations have, always with the same value.
+ * Header fields that at least half of the operations require, always with the same value.
  * @param given - header fields set by the admin, which take precedence
  */
 export function findFixedHeaders(
   operations: readonly Operation[],
   credentials: CredentialNames,
+  ignored: HeaderRules['ignored'],
   given: Readonly<Record<string, string>>,
 ): HeaderRules['fixed'] {
   const fixed = new Map<string, { name: string; value: string }>();
   for (const [name, parameters] of Map.groupBy(headersOf(operations), lower)) {
-    if (parameters.length * 2 < operations.length || isHandled(name, credentials)) continue;
+    if (parameters.length * 2 < operations.length || isHandled(name, credentials) || ignored.has(name)) continue;
+    if (parameters.some((parameter) => parameter.required !== true)) continue;
     const [value, ...others] = new Set(parameters.map(constantOf));
     if (value !== undefined && others.length === 0) fixed.set(name, { name: String(parameters[0]?.name), value });
   }

@@ -55,7 +55,9 @@ function assemble(operation: Operation, body: BodyInputs, context: RequestContex
   const query = [...(parameters.get('query') ?? []), ...(parameters.get('querystring') ?? [])].flatMap((parameter) =>
     readQuery(parameter, context),
   );
-  const isSecret = (input: Input) => isCredential(input, context);
+  // an operation without security, such as one that resets a password, takes a field of the same name for itself
+  const isOpen = Array.isArray(operation.node.security) && operation.node.security.length === 0;
+  const isSecret = (input: Input) => !isOpen && isCredential(input, context);
   const fields = body.kind === 'whole' ? [] : body.inputs.filter((input) => isJsonType(body.contentType) || !isSecret(input));
   const carried = [...fields, ...query.filter((input) => !isSecret(input))];
   const whole = body.kind === 'whole' ? nameWhole(body.inputs, [...carried, ...inHeaders]) : [];
@@ -124,7 +126,7 @@ function readQuery(parameter: Node, reading: Reading): Input[] {
   if (parameter.allowReserved === true) addNote(input.path, `reserved characters in ${input.name} are percent-encoded all the same`);
   if (parameter.content !== undefined) return [input];
   const style = readStyle(parameter, 'form');
-  if (!isCompound(input.facts)) return [input];
+  if (input.facts.types !== undefined && !isCompound(input.facts)) return [input];
   return style === 'other' ? leaveOut(input, joinedOtherwise, addNote) : [{ ...input, ...style }];
 }
 
@@ -135,7 +137,8 @@ function readParameter(parameter: Node, location: 'path' | 'query' | 'header', {
   const schema = readSchema(content === undefined ? parameter.schema : node(content).schema);
   const described = allOf([{ ...anything, description: text(parameter.description) }, schema]);
   const input: Input = { name, in: location, isRequired: parameter.required === true, facts: described, path };
-  if (mediaType === undefined || !isJsonType(mediaType)) return input;
+  if (mediaType === undefined) return input;
+  if (!isJsonType(mediaType)) return { ...input, facts: { ...anyText, description: described.description } };
   if (location === 'query') return { ...input, style: 'json' };
   addNote(path, `${name} is JSON written into the ${location}; it became a string`);
   const description = [described.description, 'Written as JSON text.'].filter(Boolean).join(' ');
@@ -204,7 +207,7 @@ function rename(name: string, taken: Set<string>, prefix: string): string {
 
 /** Percent-encodes characters that are not allowed in a path. */
 export const encodeLiteral = (text: string): string =>
-  text.replace(/%(?![0-9a-f]{2})|[^\w\-.~:/?#[\]@!$&'()*+,;=%]/giu, (character) => encodeURIComponent(character));
+  text.replace(/%(?![0-9a-fA-F]{2})|[^\w\-.~:/?#[\]@!$&'()*+,;=%]/gu, (character) => encodeURIComponent(character));
 
 function limit(inputs: Input[], operation: Operation, addNote: AddNote): Input[] {
   const path = pathOf(operation.node);

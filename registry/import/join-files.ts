@@ -105,7 +105,7 @@ function* referencesIn(value: unknown, seen: Set<unknown>, notes: Note[], isMap 
     for (const item of value) yield* referencesIn(item, seen, notes);
     return;
   }
-  if (!isMap && typeof node(value).$ref === 'string') yield node(value);
+  if (typeof node(value).$ref === 'string') yield node(value);
   for (const [name, member] of Object.entries(value)) {
     if (!isMap && (opaque.has(name) || name.startsWith('x-'))) continue;
     if (isMap || !prose.has(name)) yield* referencesIn(member, seen, notes, !isMap && maps.has(name) && isNode(member));

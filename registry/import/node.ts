@@ -95,6 +95,12 @@ export function follow(value: unknown): Node | string {
   return here;
 }
 
+/** The members of a map. Some documents keep one in a file of its own, though OpenAPI allows no reference there. */
+export const membersOf = (value: unknown): Node => {
+  const target = follow(value);
+  return typeof target === 'string' ? {} : target;
+};
+
 /** The file of an object; undefined for objects that the import created. */
 export const homeOf = (value: Node): Home | undefined => value[home] as Home | undefined;
 

@@ -1,5 +1,5 @@
 import type { IntentEndpoint } from '../../schemas/intent.ts';
-import { type AddNote, list, type Node, node, pathOf, resolve, text, Unfit } from './node.ts';
+import { type AddNote, list, membersOf, type Node, pathOf, resolve, text, Unfit } from './node.ts';
 import type { ReadSchema } from './schema.ts';
 
 export interface Operation {
@@ -21,6 +21,7 @@ export interface Form {
   mediaType: string;
   /** with its parameters, except charset: bodies are sent in UTF-8 */
   contentType: string;
+  hasCharset: boolean;
   schema: unknown;
   node: Node;
 }
@@ -41,22 +42,22 @@ export const unplaced = (parameter: Node, operation: Node): Unfit =>
 
 /** Success responses; `default` counts only if there are no others. */
 export function readSuccesses(operation: Node): [status: string, response: Node][] {
-  const responses = Object.entries(node(operation.responses));
+  const responses = Object.entries(membersOf(operation.responses));
   const successes = responses.filter(([status]) => /^2(\d\d|xx)$/i.test(status));
   const chosen = successes.length > 0 ? successes : responses.filter(([status]) => status === 'default');
   return chosen.map(([status, response]) => [status, resolve(response)]);
 }
 
 export const readForms = ({ content }: Node): Form[] =>
-  Object.entries(node(content)).map(([type, given]) => {
+  Object.entries(membersOf(content)).map(([type, given]) => {
     const form = resolve(given);
     return { ...readMediaType(type), schema: form.schema, node: form };
   });
 
 /** A media type without its parameters, and with those that a call may send. */
-export function readMediaType(type: string): Pick<Form, 'mediaType' | 'contentType'> {
+export function readMediaType(type: string): Pick<Form, 'mediaType' | 'contentType' | 'hasCharset'> {
   const [, essence = '', parameters = ''] = /^([^;]*)(.*)$/s.exec(type) ?? [];
   const mediaType = essence.trim().toLowerCase();
   const kept = parameters.replace(/("[^"]*")|;\s*charset\s*=(?:"[^"]*")?[^;]*/gi, '$1').replace(/(?<![;\s])[;\s]+$/, '');
-  return { mediaType, contentType: mediaType + kept };
+  return { mediaType, contentType: mediaType + kept, hasCharset: /;\s*charset\s*=/i.test(parameters.replace(/"[^"]*"/g, '')) };
 }

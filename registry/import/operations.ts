@@ -18,7 +18,8 @@ export const listOperations = (walk: DocumentWalk): Listed[] => resolveCollision
 
 function* readOperations(walk: DocumentWalk): Generator<Listed> {
   const skip = (operation: string, path: string, reason: string) => walk.skipped.push({ operation, path, reason });
-  for (const [path, item] of Object.entries(node(walk.root.paths))) {
+  const paths = walk.attempt('paths', () => resolve(walk.root.paths)) ?? {};
+  for (const [path, item] of Object.entries(paths)) {
     if (path.startsWith('x-')) continue;
     if (!path.startsWith('/')) {
       skip(path, pathOf(item), 'has a path that does not begin with a slash');

@@ -62,7 +62,7 @@ function describe(facts: Facts, isAlwaysThere: boolean, path: string, addNote: A
   if (kinds.every((kind) => kind === 'object') && (kinds.length > 0 || properties.size > 0)) {
     return describeMembers(facts, isAlwaysThere, path, addNote);
   }
-  const isSure = types !== undefined && isAlwaysThere && !types.has('null');
+  const isSure = types !== undefined && isAlwaysThere && !types.has('null') && !types.has('object');
   const name = kinds.length === 1 && kinds[0] === 'array' ? 'items' : 'value';
   return compact([makeParameter(name, isSure, { ...facts, default: undefined }, path, addNote)]);
 }

@@ -71,6 +71,7 @@ function readShared(walk: DocumentWalk, operations: readonly Operation[]) {
   const addresses = operations.map(({ path }) => new URL(serviceUrl).pathname + path);
   const namespace = readNamespace(serviceUrl, options);
   const credentials = readCredentialNames(schemes, operations);
+  const ignored = new Set(options.ignoreHeaders?.map((name) => name.toLowerCase()));
   return {
     serviceUrl,
     namespace,
@@ -78,8 +79,8 @@ function readShared(walk: DocumentWalk, operations: readonly Operation[]) {
     credential: chooseCredential(schemes, securityOf(root, operations), credentials.header),
     headers: {
       credentials,
-      fixed: findFixedHeaders(options.findsHeaders === false ? [] : operations, credentials, options.headers ?? {}),
-      ignored: new Set(options.ignoreHeaders?.map((name) => name.toLowerCase())),
+      fixed: findFixedHeaders(options.findsHeaders === false ? [] : operations, credentials, ignored, options.headers ?? {}),
+      ignored,
     },
   };
 }

@@ -2,7 +2,7 @@ import { compareNumbers, isNumeric, isWhole, type Numeric, numberText, toDouble,
 import { type KeywordName, type KeywordValue, parameterFormats } from '../../schemas/parameter.ts';
 import { memoize } from '../memoize.ts';
 import { allOf, anything, type Facts, least, most, oneOf } from './facts.ts';
-import { type AddNote, follow, isNode, list, type Node, node, number, numeric, pathOf, text, texts } from './node.ts';
+import { type AddNote, follow, isNode, list, membersOf, type Node, node, number, numeric, pathOf, text, texts } from './node.ts';
 
 type Reader<Value> = (schema: Node) => Value | undefined;
 
@@ -56,8 +56,11 @@ export function openSchemaReader(addNote: AddNote): ReadSchema {
       const branches = list(schema[keyword]).map(readBranch);
       return branches.length > 0 ? [readAlternatives(branches, schema, addNote)] : [];
     });
+    const own = readOwn(schema);
     const parts = list(schema.allOf).map(read);
-    const facts = allOf([readOwn(schema), ...readReference(schema), ...parts, ...alternatives]);
+    const extendsThem = parts.length > 1 || own.properties.size > 0;
+    const bases = extendsThem ? parts.map((part) => ({ ...part, isExtended: undefined })) : parts;
+    const facts = allOf([own, ...readReference(schema), ...bases, ...alternatives]);
     open.delete(schema);
     return isNullable(schema) ? orNull(facts) : facts;
   }
@@ -87,7 +90,13 @@ export function openSchemaReader(addNote: AddNote): ReadSchema {
     if (isRegExpLiteral(schema.pattern))
       note('pattern was left out: it is written between slashes, as in JavaScript, and would refuse every value without them');
     // members are read lazily, after their parent, so a schema may contain itself
-    const properties = Object.entries(node(schema.properties)).map(([name, member]) => [name, memoize(() => read(member))] as const);
+    const properties = Object.entries(membersOf(schema.properties)).flatMap(([name, member]) =>
+      member === false ? [] : [[name, memoize(() => read(member))] as const],
+    );
+    // the branches of alternatives need not describe the member that tells them apart; without alternatives, schemas that extend this one may come
+    const hasAlternatives = list(schema.oneOf).length + list(schema.anyOf).length > 0;
+    const selector = hasAlternatives ? text(node(schema.discriminator).propertyName) : undefined;
+    if (selector !== undefined) properties.push([selector, () => ({ ...anything, types: new Set(['string']) })]);
     return {
       types: readTypes(schema),
       ...Object.fromEntries(Object.entries(readers).map(([name, readConstraint]) => [name, readConstraint(schema)])),
@@ -96,6 +105,8 @@ export function openSchemaReader(addNote: AddNote): ReadSchema {
       isReadOnly: schema.readOnly === true || undefined,
       isWriteOnly: schema.writeOnly === true || undefined,
       isBinary: isBytes(schema) || undefined,
+      isEncoded: /^base64(url)?$/i.test(String(schema.contentEncoding)) || undefined,
+      isExtended: (schema.discriminator !== undefined && !hasAlternatives) || undefined,
       items: readItems(schema),
       values: isNode(schema.additionalProperties) ? memoize(() => read(schema.additionalProperties)) : undefined,
       isOpen: [schema.additionalProperties, schema.unevaluatedProperties, ...Object.values(node(schema.patternProperties))].some(

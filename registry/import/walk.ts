@@ -1,4 +1,4 @@
-import { type AddNote, type Node, type Note, node, rootOf, Unfit, written } from './node.ts';
+import { type AddNote, membersOf, type Node, type Note, node, rootOf, Unfit, written } from './node.ts';
 import type { Reading } from './operation.ts';
 import type { ImportOptions, Skipped } from './plan.ts';
 import { openSchemaReader } from './schema.ts';
@@ -55,7 +55,7 @@ export class DocumentWalk extends Walk implements Reading {
     this.isBefore31 = this.isSwagger || this.isVersion('3.0');
     this.root = this.isSwagger ? { ...this.document, servers: readServers(this.document) } : this.document;
     this.info = node(this.root.info);
-    this.schemes = node(this.isSwagger ? this.document.securityDefinitions : node(this.document.components).securitySchemes);
+    this.schemes = membersOf(this.isSwagger ? this.document.securityDefinitions : membersOf(this.document.components).securitySchemes);
   }
 
   isVersion(version: string): boolean {

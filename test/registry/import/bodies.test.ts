@@ -567,3 +567,94 @@ describe('a documented Idempotency-Key', () => {
     expect(notes).toEqual(['the service may refuse the Idempotency-Key, which is a digest of the key that the agent sends']);
   });
 });
+
+describe('what a document says of a body is kept', () => {
+  const pet = object({ kind: text, name: text }, { required: ['kind'], discriminator: { propertyName: 'kind' } });
+  test.each<[string, object, inputs: string[], sent: Record<string, unknown>, expected: unknown]>([
+    [
+      'members of schemas that extend the described one',
+      json(pet),
+      ['body: object, required'],
+      { body: { kind: 'Cat', lives: 9 } },
+      { kind: 'Cat', lives: 9 },
+    ],
+    [
+      'a schema that extends another one',
+      json({ allOf: [pet, object({ lives: { type: 'integer' } })] }),
+      ['kind: string, required', 'name: string', 'lives: integer'],
+      { kind: 'Cat', lives: 9 },
+      { kind: 'Cat', lives: 9 },
+    ],
+    [
+      'the member that tells alternatives apart',
+      json({
+        oneOf: [object({ lives: { type: 'integer' } }), object({ barks: { type: 'boolean' } })],
+        discriminator: { propertyName: 'kind' },
+      }),
+      ['kind: string', 'lives: integer', 'barks: boolean'],
+      { kind: 'Cat', lives: 9 },
+      { kind: 'Cat', lives: 9 },
+    ],
+    [
+      'members of one alternative, when another one only requires some',
+      json(object({ amount: { type: 'integer' }, customer: text }, { oneOf: [{ required: ['customer'] }, object({ email: text })] })),
+      ['amount: integer', 'customer: string', 'email: any'],
+      { amount: 1, email: 'a@b.example' },
+      { amount: 1, email: 'a@b.example' },
+    ],
+    ['a member that no value is valid for', json(object({ name: text, gone: false })), ['name: string'], { name: 'a' }, { name: 'a' }],
+  ])('%s', async (_, operation, inputs, sent, expected) => {
+    const { intent } = planOne(operation, '3.1.0');
+    expect(inputsOf(intent).toSorted()).toEqual(inputs.toSorted());
+    expect(JSON.parse((await execute(intent, sent)).body)).toEqual(expected);
+  });
+
+  test.each<[described: string, type: string]>([
+    ['text/plain; charset=utf-8', 'text/plain; charset=utf-8'],
+    ['text/plain;charset=ISO-8859-1', 'text/plain; charset=utf-8'],
+    ['text/csv; charset=UTF-8; header=present', 'text/csv; charset=utf-8'],
+    ['application/xml; charset=utf-8', 'application/xml; charset=utf-8'],
+    ['text/plain', 'text/plain'],
+    ['application/json; charset=utf-8', jsonType],
+  ])('text of type %s is sent in UTF-8, and says so if the document names a charset', async (described, type) => {
+    const { intent } = planOne(content({ [described]: { schema: text } }));
+    expect(await execute(intent, { body: 'Zoë' })).toMatchObject({ type, body: type === jsonType ? '"Zoë"' : 'Zoë' });
+  });
+
+  test('content that the document encodes in base64 is sent in base64', async () => {
+    const image = { type: 'string', contentMediaType: 'image/png', contentEncoding: 'base64' };
+    const whole = planOne(content({ 'image/png': { schema: image } }), '3.1.0');
+    expect(await execute(whole.intent, { body: 'iVBORw0KGgo=' })).toMatchObject({ type: 'image/png', body: 'iVBORw0KGgo=' });
+    const encoding = { icon: { contentType: 'image/png' } };
+    const part = planOne(content({ 'multipart/form-data': { schema: object({ icon: image }), encoding } }), '3.1.0');
+    expect((await execute(part.intent, { icon: 'iVBORw0KGgo=' })).body).toContain('Content-Type: image/png\r\n\r\niVBORw0KGgo=\r\n');
+  });
+
+  test('a part of a form has the type that the document gives it, and header fields of parts are noted', async () => {
+    const parts = object({ metadata: text, filter: {}, note: text });
+    const encoding = { metadata: { contentType: jsonType, headers: { 'X-Part': { schema: text } } }, filter: { contentType: jsonType } };
+    const { intent, notes } = planOne(content({ 'multipart/form-data': { schema: parts, encoding } }));
+    const { body } = await execute(intent, { metadata: '{"a":1}', filter: [1, 2], note: 'n' });
+    expect(body).toContain('name="metadata"\r\nContent-Type: application/json\r\n\r\n{"a":1}\r\n');
+    expect(body).toContain('name="filter"\r\nContent-Type: application/json\r\n\r\n[1,2]\r\n');
+    expect(body).toContain('name="note"\r\n\r\nn\r\n');
+    expect(notes).toContain('the header fields of the part metadata are not sent');
+  });
+});
+
+test.each<[string, object, sent: unknown, expected: string]>([
+  [
+    'of any type in brackets',
+    { schema: {}, style: 'deepObject', explode: true },
+    { status: 'x', limit: 3 },
+    '?f%5Bstatus%5D=x&f%5Blimit%5D=3',
+  ],
+  ['of any type, joined', { schema: {}, explode: false }, ['a', 'b'], '?f=a,b'],
+  ['of any type', { schema: {} }, 'a', '?f=a'],
+  ['as XML', { content: { 'application/xml': { schema: object({ a: text }) } } }, '<a>1</a>', '?f=%3Ca%3E1%3C%2Fa%3E'],
+])('a query parameter %s is written as the document says', async (_, parameter, sent, expected) => {
+  const { intent } = planOne({ parameters: [{ name: 'f', in: 'query', ...parameter }] });
+  const values = openValidators(nullRules, expectedInputs)({ ...intent, rev: 1 }, { f: sent });
+  const { url } = buildRequest({ ...intent, service_id: 'case' } as Parameters<typeof buildRequest>[0], values);
+  expect(new URL(url).search).toBe(expected);
+});

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { credentialOption } from '../../../registry/import/credentials.ts';
 import type { ImportOptions } from '../../../registry/import/plan.ts';
-import { document, operation, plan, query, text } from './planning.ts';
+import { document, operation, plan, planOperation, query, text } from './planning.ts';
 
 describe('headers', () => {
   const header = (name: string, schema: object = text, more: object = {}) => ({ name, in: 'header', schema, ...more });
@@ -17,10 +17,20 @@ describe('headers', () => {
   test.each<{ what: string; schema: object; value: string }>([
     { what: 'const', schema: { const: '2' }, value: '2' },
     { what: 'an enum of one', schema: { type: 'integer', enum: [2] }, value: '2' },
-  ])('a header parameter with $what becomes a header field of the service', ({ schema, value }) => {
-    const parameters = [header('X-Version', schema)];
-    expect(planHeaders(parameters, parameters, [])()).toMatchObject({ headers: { 'X-Version': value }, inputs: [[], [], []] });
-  });
+  ])(
+    'a required header parameter with $what becomes a header field of the service, an optional one stays an input',
+    ({ schema, value }) => {
+      const parameters = [header('X-Version', schema, { required: true })];
+      expect(planHeaders(parameters, parameters, [])()).toMatchObject({ headers: { 'X-Version': value }, inputs: [[], [], []] });
+      expect(planHeaders(parameters, parameters, [])({ ignoreHeaders: ['x-version'] })).toMatchObject({
+        headers: undefined,
+        inputs: [[], [], []],
+      });
+      const optional = [header('X-Version', schema)];
+      const input = { name: 'X-Version', in: 'header' };
+      expect(planHeaders(optional, parameters)()).toMatchObject({ headers: undefined, inputs: [[input], [{ ...input, required: true }]] });
+    },
+  );
 
   test('different values, or values of few operations, become defaults of inputs', () => {
     const input = (value: string) => ({ name: 'Api-Version', type: 'string', required: true, default: value, enum: [value], in: 'header' });
@@ -72,6 +82,17 @@ describe('headers', () => {
     const { inputs, notes } = planHeaders([header(name, text, { required: true }), query(name)])();
     expect(inputs).toEqual([name === 'Authorization' ? [{ name, type: 'string' }] : []]);
     expect(notes[0]?.note).toBe(`the header ${name} was left out: it is the service's credential, which the gate adds to its calls`);
+  });
+
+  test('a field with the name of the credential stays an input of an operation without security', () => {
+    const components = { securitySchemes: { key: { type: 'apiKey', in: 'header', name: 'token' } } };
+    const requestBody = { content: { 'application/x-www-form-urlencoded': { schema: { type: 'object', properties: { token: text } } } } };
+    const namesOf = (more: object) =>
+      planOperation({ requestBody, parameters: [query('q')], ...more }, {}, components).intents[0]?.input_parameters.map(
+        ({ name }) => name,
+      );
+    expect(namesOf({ security: [{ key: [] }] })).toEqual(['q']);
+    expect(namesOf({ security: [] })).toEqual(['token', 'q']);
   });
 
   test.each(['X-Request-Id', 'traceparent', 'TraceState'])('the header %s, which the gate sends itself, is not an input', (name) => {

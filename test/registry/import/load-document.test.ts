@@ -63,6 +63,35 @@ describe('a document in several files', () => {
     });
   });
 
+  test('a document in several files may have maps in files of their own', async () => {
+    write({
+      'openapi.yaml': `${openApi}paths: { $ref: 'paths/index.yaml' }\ncomponents: { schemas: { $ref: 'schemas/index.yaml' } }\n`,
+      'paths/index.yaml': [
+        '/pets:',
+        '  post:',
+        '    operationId: add',
+        "    requestBody: { content: { application/json: { schema: { $ref: '../openapi.yaml#/components/schemas/Pet' } } } }",
+        '    responses: { 204: { description: Done } }',
+      ].join('\n'),
+      'schemas/index.yaml': "Pet: { type: object, properties: { $ref: 'properties.yaml' } }",
+      'schemas/properties.yaml': 'name: { type: string }',
+    });
+    const { intents, notes, skipped } = await plan('openapi.yaml');
+    expect([intents.map(({ input_parameters }) => input_parameters), notes, skipped]).toEqual([
+      [[{ name: 'name', type: 'string' }]],
+      [],
+      [],
+    ]);
+  });
+
+  test('a document whose paths cannot be read says why', async () => {
+    write({ 'openapi.yaml': `${openApi}paths: { $ref: 'gone.yaml' }` });
+    expect(await plan('openapi.yaml')).toMatchObject({
+      intents: [],
+      skipped: [{ operation: 'paths', path: '/paths', reason: `cannot be read: the reference ${unread}` }],
+    });
+  });
+
   test('a document in several files may be Swagger 2.0', async () => {
     write({
       'swagger.yaml': `${head("swagger: '2.0'")}host: things.example\npaths: { /things: { $ref: things.yaml } }`,

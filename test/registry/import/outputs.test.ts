@@ -26,6 +26,20 @@ test('a response that is text or JSON is described as JSON', () => {
   expect(planOperation({ responses })).toMatchObject({ intents: [{ output_parameters: [{ name: 'a', type: 'string' }] }], notes: [] });
 });
 
+test.each<{ what: string; schema: object; output: object }>([
+  { what: 'a list', schema: { type: 'array', items: text }, output: { name: 'items', type: 'array', required: true } },
+  {
+    what: 'a list or an object',
+    schema: { oneOf: [{ type: 'array', items: text }, { type: 'object' }] },
+    output: { name: 'value', type: 'any' },
+  },
+  { what: 'text or an object', schema: { oneOf: [text, { type: 'object' }] }, output: { name: 'value', type: 'any' } },
+])('a response that is $what has one output, which is required only if an answer cannot lack it', ({ schema, output }) => {
+  const [intent] = planOperation({ responses: { 200: json(schema) } }).intents;
+  expect(intent?.output_parameters).toEqual([expect.objectContaining(output)]);
+  expect(intent?.output_parameters[0]?.required).toBe('required' in output ? true : undefined);
+});
+
 describe('header fields of answers', () => {
   const apiKey = { securitySchemes: { key: { type: 'apiKey', in: 'header', name: 'X-Door' } } };
   const note = (names: string) => [{ path: '/paths/~1things/post', note: `agents do not get these header fields of the answer: ${names}` }];
