@@ -164,8 +164,8 @@ const refusals = {
   },
 };
 
-/** Accepting without a value counts; a field that says no does not. */
+/** Accepting without a value counts; a field that says anything but yes does not. */
 function readVerdict(answer: FormAnswer | null | undefined): Exclude<Verdict, 'unasked'> {
-  if (answer?.action === 'accept') return answer.content?.accept === false ? 'decline' : 'accept';
+  if (answer?.action === 'accept') return /^(undefined|true)$/.test(String(answer.content?.accept)) ? 'accept' : 'decline';
   return answer?.action === 'decline' ? 'decline' : 'cancel';
 }

@@ -12,9 +12,14 @@ import {
 import { localStage } from './settings/kinds.ts';
 import type { Settings } from './settings.ts';
 
-/** Media types that mock methods accept; API Gateway answers any other with 415. */
+/** Media types that mock methods accept, besides that of the protocol; API Gateway answers any other with 415. */
 const mediaTypes = [
   'application/json',
+  'application/merge-patch+json',
+  'application/json-patch+json',
+  'application/ld+json',
+  'application/vnd.api+json',
+  'application/xml',
   'text/plain',
   'application/x-www-form-urlencoded',
   'application/octet-stream',
@@ -48,11 +53,11 @@ interface Invocation {
  * @param title - also the API's name
  */
 export function defineApi(routes: readonly Route[], invocationOf: (name: string) => Invocation, settings: Settings, title: string) {
-  const { stage, corsOrigins, domain, publicBaseUrl } = settings;
+  const { stage, corsOrigins, domain, protocol, publicBaseUrl } = settings;
   // API Gateway has one response to requests without a token
   const guard = routes.find(({ authorizer }) => authorizer)?.authorizer;
   const say = (status: number, body: string, more: Record<string, string> = {}): Method =>
-    mock(status, { ...headerExpressions(settings), ...more }, { accepts: mediaTypes, body });
+    mock(status, { ...headerExpressions(settings), ...more }, { accepts: [...mediaTypes, `application/${protocol}+json`], body });
   const refuse = (answer: GatewayAnswer, more?: Record<string, string>): Method =>
     say(errorTable[answer.code].status, bodyTemplate(answer, settings), more);
   const baseUrl = publicBaseUrl ?? (stage === localStage ? '' : `/${stage}`);

@@ -176,8 +176,17 @@ function explain(answer: Answer, { status, message, reason }: Refused): Answer {
 const override =
   /^#if\(\$input\.params\(\)\.header\.get\("([\w-]+)"\)\.contains\("([^"]*)"\).*\)#set\(\$context\.responseOverride\.header\.([\w-]+) = "([^"]*)"\)#end$/;
 
-/** Applies the only directives in the templates of static responses. */
+/** Applies the only directives in the templates of static responses: this one, and that of preflights, which names the allowed origins. */
 function overrideHeader(answer: StaticAnswer, { headers }: IncomingMessage): StaticAnswer {
+  const origins = [...answer.body.matchAll(/\$origin == "([^"]+)"/g)].map(([, origin]) => origin);
+  if (origins.length > 0) {
+    const isAllowed = origins.includes(headers.origin);
+    return {
+      ...answer,
+      body: '',
+      headers: { ...answer.headers, ...(isAllowed && { 'Access-Control-Allow-Origin': `'${headers.origin}'` }) },
+    };
+  }
   const [template, asked = '', text = '', name = '', value] = override.exec(answer.body) ?? [];
   if (template === undefined) return answer;
   const isReplaced = String(headers[asked]).includes(text);

@@ -151,7 +151,7 @@ export function openAnswers(tools: readonly Tool[], getExecution: Action, versio
 
 /** The gate gives no cursor, because all tools fit one page. @throws RpcError */
 function onePage<T>(cursor: JsonValue | undefined, items: T): T {
-  if (cursor === undefined || cursor === null) return items;
+  if (cursor === undefined || cursor === null || cursor === '') return items;
   throw new RpcError('invalidParams', 'Unknown cursor. Leave it out: the list has one page.');
 }
 

@@ -19,13 +19,15 @@ export interface CheckedRequest {
 /** Equivalent identifiers of this gate as a resource (RFC 8707). */
 const resourcesOf = (baseUrl: string): string[] => [`${baseUrl}${signInPath}`, `${baseUrl}/mcp`, baseUrl];
 
-/** Many clients add a slash to the root of a host (RFC 3986 section 6.2.3). */
-export const isResource = (resource: string, baseUrl: string): boolean => [...resourcesOf(baseUrl), `${baseUrl}/`].includes(resource);
+/** Without a slash at the end, which many clients add, and with scheme and host in lower case (RFC 3986 section 6.2.3). */
+export const normalResource = (resource: string): string => (URL.parse(resource)?.href ?? resource).replace(/\/$/, '');
+
+export const isResource = (resource: string, baseUrl: string): boolean => resourcesOf(baseUrl).includes(normalResource(resource));
 
 const challenge = /^[A-Za-z0-9_-]{43}$/;
 
 /** @throws OAuthError if the redirect_uri is not the client's; the error must not be redirected to it */
-export function requireRedirectUri({ redirectUris }: Client, { redirect_uri }: AuthorizationRequest): void {
+export function requireRedirectUri({ redirectUris }: Client, { redirect_uri }: Pick<AuthorizationRequest, 'redirect_uri'>): void {
   if (redirectUris.some((registered) => matchesRedirectUri(registered, redirect_uri))) return;
   throw new OAuthError('invalid_request', 'The redirect_uri must be one of those that the client has registered, and match it exactly.');
 }
@@ -33,6 +35,7 @@ export function requireRedirectUri({ redirectUris }: Client, { redirect_uri }: A
 /** @throws OAuthError */
 export function checkAuthorizationRequest(authRequest: AuthorizationRequest, baseUrl: string): CheckedRequest {
   const { response_type, code_challenge = '', code_challenge_method, resource, prompt } = authRequest;
+  if (response_type === undefined) throw new OAuthError('invalid_request', 'The request must have the response_type code.');
   if (response_type !== 'code') throw new OAuthError('unsupported_response_type', 'The response_type must be code.');
   if (code_challenge_method !== 'S256' || !challenge.test(code_challenge)) {
     throw new OAuthError('invalid_request', 'The request must have a code_challenge with the code_challenge_method S256 (RFC 7636).');
@@ -64,7 +67,11 @@ export async function grantSilently(
 }
 
 /** The address that redirects the response to the client, with the issuer (RFC 9207). */
-export function answerAddress(authRequest: AuthorizationRequest, baseUrl: string, answer: { code: string } | OAuthError): string {
+export function answerAddress(
+  authRequest: Pick<AuthorizationRequest, 'redirect_uri' | 'state'>,
+  baseUrl: string,
+  answer: { code: string } | OAuthError,
+): string {
   const query = new URLSearchParams({
     ...(answer instanceof OAuthError ? describeOAuthError(answer) : answer),
     ...(authRequest.state !== undefined && { state: authRequest.state }),

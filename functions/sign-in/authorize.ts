@@ -4,6 +4,7 @@ import type { ApiResponse } from '../core/http/response.ts';
 import { type Action, serve } from '../core/http/serve.ts';
 import type { FindPolicy } from '../core/policy/policy.ts';
 import { policyFromEnvironment } from '../core/registry/policy-in-force.ts';
+import { ApiError } from '../core/runtime/api-error.ts';
 import { readEnvironment } from '../core/runtime/environment.ts';
 import { tableFromEnvironment } from '../core/table/table.ts';
 import {
@@ -14,7 +15,7 @@ import {
   requireRedirectUri,
 } from './authorization-request.ts';
 import { type Client, type Clients, clientsFromEnvironment } from './clients.ts';
-import { OAuthError } from './oauth-error.ts';
+import { OAuthError, toOAuthError } from './oauth-error.ts';
 import { consentPage, redirect, showErrors } from './pages.ts';
 import { findSession, formToken, type Session } from './session.ts';
 import { beginSignIn } from './sign-in-attempt.ts';
@@ -52,20 +53,25 @@ export const createAction = ({ clients, signIns, userPool, findPolicy, lifetimes
   }
 
   return showErrors(async (request) => {
-    const [authRequest, nowMs] = [request.query(authorizationParameters), Date.now()];
+    const [addressee, nowMs] = [request.query(addresseeParameters), Date.now()];
     const session = await findSession(request, signIns, nowMs);
     const client = session
-      ? await clients.find(authRequest.client_id, request.baseUrl, (read) => signIns.oneAtATime(session.person, nowMs, read))
-      : clients.findRegistered(authRequest.client_id);
-    if (client) requireRedirectUri(client, authRequest);
+      ? await clients.find(addressee.client_id, request.baseUrl, (read) => signIns.oneAtATime(session.person, nowMs, read))
+      : clients.findRegistered(addressee.client_id);
+    if (client) requireRedirectUri(client, addressee);
     try {
-      return await answer(request, authRequest, client, session);
+      return await answer(request, request.query(authorizationParameters), client, session);
     } catch (error) {
-      if (!client || !(error instanceof OAuthError)) throw error;
-      return redirect(answerAddress(authRequest, request.baseUrl, error));
+      const isInvalid = error instanceof ApiError && error.code === 'INVALID_PARAMETER';
+      const refusal = isInvalid ? toOAuthError(error) : error;
+      if (!client || !(refusal instanceof OAuthError)) throw error;
+      return redirect(answerAddress(addressee, request.baseUrl, refusal));
     }
   });
 };
+
+/** What tells to whom an error goes. */
+const addresseeParameters = authorizationParameters.pick({ client_id: true, redirect_uri: true, state: true });
 
 const { patLifeSeconds, signInSeconds } = readEnvironment(['patLifeSeconds', 'signInSeconds']);
 const table = tableFromEnvironment();

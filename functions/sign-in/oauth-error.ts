@@ -48,7 +48,7 @@ export const describeOAuthError = ({ code, message }: OAuthError) => ({
 });
 
 /** undefined for internal errors, which OAuth has no code for */
-function toOAuthError(error: unknown): OAuthError | undefined {
+export function toOAuthError(error: unknown): OAuthError | undefined {
   if (error instanceof OAuthError) return error;
   if (!(error instanceof ApiError) || error.code === 'INTERNAL_SERVER_ERROR') return undefined;
   const { code, status, message, headers, details } = error;

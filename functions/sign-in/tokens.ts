@@ -9,7 +9,7 @@ import { personOf, signedInAgentId } from '../core/pat/holder.ts';
 import { type Applicant, type IssuerParts, type IssuerSettings, openIssuer } from '../core/pat/issue.ts';
 import type { CurrentPolicy, FindPolicy } from '../core/policy/policy.ts';
 import { ApiError } from '../core/runtime/api-error.ts';
-import { isResource } from './authorization-request.ts';
+import { isResource, normalResource } from './authorization-request.ts';
 import { scopesSupported } from './metadata.ts';
 import { OAuthError } from './oauth-error.ts';
 import type { RefreshGrant, RefreshTokens } from './refresh-tokens.ts';
@@ -144,7 +144,7 @@ function checkGrant(form: z.infer<typeof tokenForm>, grant: AuthorizationGrant, 
  */
 function checkResource(form: { resource?: string | undefined }, grant: { resource?: string | undefined }, baseUrl: string): void {
   const resource = form.resource ?? grant.resource ?? baseUrl;
-  if (isResource(resource, baseUrl) && resource === (grant.resource ?? resource)) return;
+  if (isResource(resource, baseUrl) && normalResource(resource) === normalResource(grant.resource ?? resource)) return;
   throw new OAuthError('invalid_target', 'The resource must be this gate; if the authorization request names one, the same.');
 }
 

@@ -88,7 +88,11 @@ const verdicts: [string, FormAnswer['content'] | undefined, boolean][] = [
   ['the field left out', {}, true],
   ['no content', undefined, true],
   ['null as its content', null, true],
+  ['the field ticked, as text', { accept: 'true' }, true],
   ['the field unticked', { accept: false }, false],
+  ['the field unticked, as text', { accept: 'false' }, false],
+  ['another word', { accept: 'no' }, false],
+  ['null in the field', { accept: null as never }, false],
 ];
 
 test.each(verdicts)('a person who accepts with %s is taken at their word, asked by a request', async (_, content, isAccepted) => {

@@ -283,7 +283,8 @@ class IntentGate:
 
         def prepare() -> _Request:
             issued_at = int(time.time())
-            claims = {"iat": issued_at, "exp": issued_at + 120, "aud": self._public_url, "jti": str(uuid.uuid4())}
+            # the gate allows clocks that are five minutes slow
+            claims = {"iat": issued_at, "exp": issued_at + 420, "aud": self._public_url, "jti": str(uuid.uuid4())}
             directory = {} if self._agent_directory is None else {"agent_directory": self._agent_directory}
             return self._proof("POST", "/api/pat/issue"), {"agent_id": self._agent_id, "signed_policy": key.sign(claims, policy), "agent_public_key": key.pem, **directory}
 

@@ -81,7 +81,9 @@ export function checkFreshness(claims: Record<string, JsonValue>, options: Fresh
   if (iat !== undefined) ends.push(checkIssuedAt(iat, what, options.nowMs, invalidSignature));
   if (exp !== undefined) {
     if (!isNumericDate(exp) || exp <= options.nowMs / 1000) {
-      throw invalidSignature(`The exp of the ${what} must be a number of seconds since 1970, and not yet past. Sign it again.`);
+      throw invalidSignature(
+        `The exp of the ${what} must be a number of seconds since 1970, and not yet past. Sign it again; if that does not help, set your clock.`,
+      );
     }
     ends.push(exp);
   }

@@ -110,7 +110,7 @@ function takeClaims(document: JsonValue | undefined): { claims: JsonObject; rest
 }
 
 function mergeClaims(header: JsonObject, payload: JsonObject): JsonObject {
-  if (Object.keys(header).some((name) => Object.hasOwn(payload, name) && payload[name] !== header[name])) {
+  if (Object.keys(header).some((name) => Object.hasOwn(payload, name) && canonicalText(payload[name]) !== canonicalText(header[name]))) {
     throw invalidSignature(
       `The header and the payload of the signed policy disagree about a claim (${claimNames.join(', ')}). State each claim once.`,
     );

@@ -1,5 +1,5 @@
 import { methods } from '../../../schemas/intent.ts';
-import { type Call, type Condition, isDate, isInstant, type Scalar, type Subject } from './conditions.ts';
+import { type Call, type Condition, isDate, isInstant, millisecondsOf, type Scalar, type Subject } from './conditions.ts';
 import { days, isTimeOfDay, readLocalTime } from './local-time.ts';
 
 /** Sample calls: if any call meets these conditions, one of the samples does. They use the constants, and values between and beyond them. */
@@ -19,7 +19,7 @@ export function candidatesFor(subject: Subject, conditions: readonly Condition[]
       return [call, ...constants.map((value) => ({ ...call, [fact]: String(value) }))];
     }
     case 'dateTime':
-      return [sinceMs, ...neighbours(constants).map((value) => Date.parse(String(value)))].map((nowMs) => ({ ...call, nowMs }));
+      return [sinceMs, ...neighbours(constants).filter(isInstant).map(millisecondsOf)].map((nowMs) => ({ ...call, nowMs }));
     case 'method':
       return methods.map((method) => ({ ...call, method }));
     case 'tag':
@@ -64,10 +64,14 @@ function subsetsOf(texts: readonly string[]): string[][] {
 function neighbours(constants: readonly Scalar[]): Scalar[] {
   const around = (numbers: number[], step: number) => {
     const sorted = numbers.toSorted((a, b) => a - b);
-    return sorted.flatMap((one, at) => [one - step, one, one + step, (one + (sorted[at + 1] ?? one)) / 2]);
+    return sorted.flatMap((one, at) => {
+      // a step that a number of this size can make
+      const far = Math.max(step, Math.abs(one) * 2 * Number.EPSILON);
+      return [one - far, one, one + far, (one + (sorted[at + 1] ?? one)) / 2].filter(Number.isFinite);
+    });
   };
   const numbers = constants.filter((value) => typeof value === 'number');
-  const instants = constants.filter(isInstant).map((value) => Date.parse(value));
+  const instants = constants.filter(isInstant).map(millisecondsOf);
   const dates = constants.filter(isDate).map((value) => Date.parse(value));
   const day = 86_400_000;
   return [

@@ -142,6 +142,12 @@ function orderOfInstants(a: string, b: string): number {
   return seconds === otherSeconds ? orderOf(fraction, otherFraction) : seconds - otherSeconds;
 }
 
+/** In milliseconds, for samples of times. A leap second is the one after it. */
+export const millisecondsOf = (instant: string): number => {
+  const [seconds, fraction] = instantOf(instant);
+  return seconds * 1_000 + Math.floor(Number(`0.${fraction || 0}`) * 1_000);
+};
+
 function instantOf(text: string): [seconds: number, fraction: string] {
   const isLeap = text.slice(17, 19) === '60';
   const [, fraction = ''] = /\.(\d+)/.exec(text) ?? [];

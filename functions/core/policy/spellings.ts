@@ -46,6 +46,10 @@ const textTypes = /^(string|date|dateTime|dateTimeStamp|time|duration|anyURI)$/;
 /** An ODRL term without its prefix or namespace. */
 const bare = (term: string): string => (term.startsWith(odrl) ? term.slice(odrl.length) : term.replace(/^odrl:/, ''));
 
+/** A name in its usual spelling. */
+const usual = (spellings: Readonly<Record<string, string>>, name: string): string =>
+  (Object.hasOwn(spellings, name) ? spellings[name] : undefined) ?? name;
+
 const bareIfText = (value: unknown): unknown => (typeof value === 'string' ? bare(value) : value);
 
 const bareType = (type: string): string => type.replace(/^xsd:/, '').replace(xsd, '');
@@ -85,7 +89,7 @@ const unit: Read = (value, position) => {
 function members(object: Members, position: Position, reads: Record<string, Read> = {}): Members {
   const result: Members = {};
   for (const [given, value] of Object.entries(object)) {
-    const name = synonyms[bare(given)] ?? bare(given);
+    const name = usual(synonyms, bare(given));
     if (Object.hasOwn(result, name)) position.at(given).refuse(`repeats ${name}; remove it`);
     else result[name] = reads[name]?.(value, position.at(given)) ?? value;
   }
@@ -124,8 +128,9 @@ function typed(given: unknown, type: unknown, position: Position): unknown {
   if (name === 'boolean' && /^(true|false)$/.test(text)) return text === 'true';
   if (name === 'time') return text.replace(/^(\d\d:\d\d):00$/, '$1');
   if (numberTypes.test(name)) {
-    const [, digits] = /^\+?(-?(?:0|[1-9]\d*)(?:\.\d+)?)$/.exec(text) ?? [];
-    const number = digits === undefined ? undefined : toDouble(toNumeric(digits));
+    const [, sign = '', digits] = /^(?:\+|(-))?0*(\d+(?:\.\d+)?(?:e[+-]?\d+)?)$/i.exec(text) ?? [];
+    const isMeant = digits !== undefined && (/^(double|float)$/.test(name) || !/e/i.test(digits));
+    const number = isMeant ? toDouble(toNumeric(sign + digits)) : undefined;
     if (number === undefined) position.refuse('must be a decimal number that is exact as a 64-bit floating point number');
     return number ?? 0;
   }
@@ -135,7 +140,7 @@ function typed(given: unknown, type: unknown, position: Position): unknown {
 
 const operator: Read = (value) => {
   const text = reference(value);
-  return typeof text === 'string' ? (operatorSynonyms[bare(text)] ?? bare(text)) : text;
+  return typeof text === 'string' ? usual(operatorSynonyms, bare(text)) : text;
 };
 
 /** @param target - of the rule, for bare `parameters/<name>` */

@@ -23,6 +23,15 @@ const refusal: Integration = {
   answer: { status: 405, headers: { Allow: "'POST'" }, body: '{"type":"refusal"}' },
   mediaTypes: ['application/json', 'text/plain'],
 };
+const preflight: Integration = {
+  kind: 'mock',
+  answer: {
+    status: 204,
+    headers: { 'Access-Control-Allow-Origin': "'https://a.example'" },
+    body: '#if($origin == "https://a.example" || $origin == "https://b.example")#set($context.responseOverride.header.Access-Control-Allow-Origin = $origin)#end',
+  },
+  mediaTypes: ['application/json'],
+};
 const item: Resource = {
   path: '/items/{uid}',
   pattern: patternOf('/items/{uid}'),
@@ -35,7 +44,7 @@ const guarded: Resource = {
   path: '/guarded',
   pattern: patternOf('/guarded'),
   methods: new Map<string, Integration>([
-    ['OPTIONS', refusal],
+    ['OPTIONS', preflight],
     ['ANY', { ...lambda, identityHeader: 'authorization' }],
   ]),
 };
@@ -314,7 +323,7 @@ describe('a method with an authorizer', () => {
   });
 
   test('methods beside one with an authorizer need no token', async () => {
-    expect((await send({ path: '/guarded', method: 'OPTIONS' })).status).toBe(405);
+    expect((await send({ path: '/guarded', method: 'OPTIONS' })).status).toBe(204);
   });
 });
 
@@ -432,6 +441,19 @@ describe('pages that may make changes', () => {
       },
     });
     expect(events).toEqual([]);
+  });
+
+  test.each([
+    ['https://a.example', 'https://a.example'],
+    ['https://b.example', 'https://b.example'],
+    ['https://c.example', 'https://a.example'],
+  ])('a preflight from %s allows %s', async (origin, allowed) => {
+    const answer = await send({
+      method: 'OPTIONS',
+      path: '/guarded',
+      headers: ['Origin', origin, 'Access-Control-Request-Method', 'POST'],
+    });
+    expect([answer.status, answer.headers['access-control-allow-origin'], answer.body]).toEqual([204, allowed, '']);
   });
 
   test('every page may read public data, and MCP makes its own decision', async () => {

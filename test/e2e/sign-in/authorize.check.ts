@@ -279,21 +279,30 @@ test('the resource may be left out of both requests, or of one', async () => {
   }
 });
 
-test('the root of the gate may be named as a resource with the slash that clients put there', async () => {
-  expect(await obtainPat({ resource: `${base}/` })).toMatch(/^ey/);
+test.each([
+  ['the root with the slash that clients put there', `${base}/`],
+  ['a path with a slash at its end', `${base}/mcp/sign-in/`],
+  ['a scheme in capitals', `${base.replace('http:', 'HTTP:')}/mcp`],
+])('equivalent spellings of the gate as a resource are accepted: %s', async (_, resource) => {
+  expect(await obtainPat({ resource })).toMatch(/^ey/);
+});
+
+test('the same resource may be named twice', async () => {
+  const page = await browser.request(`${addressOf()}&resource=${encodeURIComponent(`${base}/mcp`)}`);
+  expect(page.status).toBe(200);
 });
 
 describe('other invalid requests', () => {
   test.each<[string, Record<string, string | null>, string]>([
     ['an implicit grant', { response_type: 'token' }, 'unsupported_response_type'],
-    ['no response type', { response_type: null }, 'unsupported_response_type'],
+    ['no response type', { response_type: null }, 'invalid_request'],
+    ['a challenge that is too long', { code_challenge: 'a'.repeat(129) }, 'invalid_request'],
     ['no PKCE', { code_challenge: null, code_challenge_method: null }, 'invalid_request'],
     ['plain PKCE', { code_challenge_method: 'plain' }, 'invalid_request'],
     ['PKCE without a method, which would be plain', { code_challenge_method: null }, 'invalid_request'],
     ['a challenge that is no digest', { code_challenge: 'abc' }, 'invalid_request'],
     ['a resource with another scheme', { resource: `${base.replace('http:', 'https:')}/mcp` }, 'invalid_target'],
     ['the resource of another gate', { resource: 'https://other.example/mcp' }, 'invalid_target'],
-    ['a resource with a slash more', { resource: `${base}/mcp/` }, 'invalid_target'],
     ['another prompt', { prompt: 'login' }, 'invalid_request'],
   ])('the client is told what is wrong with its request: %s', async (_, changes, error) => {
     const page = await open(browser, changes);
@@ -306,8 +315,17 @@ describe('other invalid requests', () => {
     expectRefused(await openBrowser().request(addressOf({ client_id: 'some-client' })), /^The client_id must be/);
   });
 
-  test.each(['client_id', 'redirect_uri', 'state', 'resource'])('the person is told about a second %s', async (name) => {
+  test.each(['client_id', 'redirect_uri', 'state'])('the person is told about a second %s', async (name) => {
     expectRefused(await browser.request(`${addressOf()}&${name}=x`), new RegExp(`^${name} must be given once`));
+  });
+
+  test.each(['resource', 'prompt', 'code_challenge'])('the client is told about a second %s', async (name) => {
+    const page = await browser.request(`${addressOf({ prompt: 'consent' })}&${name}=x`);
+    expect(answerOf(page)).toMatchObject({
+      error: 'invalid_request',
+      error_description: `${name} must be given once.`,
+      state: 'state-of-the-host',
+    });
   });
 });
 

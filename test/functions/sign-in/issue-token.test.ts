@@ -137,6 +137,8 @@ describe('a resource may be named in both requests, in one or in none', () => {
     ...gateItself.map((name): (typeof cases)[number] => [undefined, null, name]),
     [undefined, null, undefined],
     [undefined, '', ''],
+    [`${baseUrl}/`, baseUrl, `${baseUrl}/`],
+    [`${baseUrl}/mcp/`, `${baseUrl}/mcp`, `${baseUrl.replace('https:', 'HTTPS:')}/mcp`],
   ];
   test.each(cases)('a resource may be %s, then %s, then %s', async (authorization, token, later) => {
     grant = { ...grant, resource: authorization };

@@ -170,7 +170,8 @@ describe('the claims of a signed policy', () => {
   const fresh = { iat: now, exp: now + 60, aud: baseUrl, jti: 'j1' };
   const iat = 'The iat of the signed policy must be a number of seconds since 1970. Sign it again.';
   const age = "The iat of the signed policy must be within 300 seconds of the gate's time. Set your clock, and sign it again.";
-  const exp = 'The exp of the signed policy must be a number of seconds since 1970, and not yet past. Sign it again.';
+  const exp =
+    'The exp of the signed policy must be a number of seconds since 1970, and not yet past. Sign it again; if that does not help, set your clock.';
   const aud = `The aud of the signed policy must be the address of this gate, and no other: ${baseUrl}. Sign it again.`;
   const farExp = 'With a jti, the exp of the signed policy must be at most 24 hours ahead. Sign it again.';
   const endless =
@@ -275,6 +276,8 @@ describe('the claims of a signed policy', () => {
 
   test('the claims of a signed policy must agree if they are stated twice', async () => {
     expect(await verify(await signJws(p256, policyWith(fresh), fresh))).toMatchObject({ isCurrent: true });
+    const listed = { ...fresh, aud: [String(fresh.aud)] };
+    expect(await verify(await signJws(p256, policyWith(listed), listed))).toMatchObject({ isCurrent: true });
     await expect(verify(await signJws(p256, policyWith(fresh), { ...fresh, jti: 'j2' }))).rejects.toMatchObject({
       code: 'INVALID_SIGNATURE',
       message:

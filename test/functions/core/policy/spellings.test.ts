@@ -43,6 +43,16 @@ const typed = (value: string, type: string) => ({ '@value': value, '@type': `xsd
 describe('all spellings of a policy', () => {
   test.each<[string, object]>([
     ['bare terms', at({ constraint: bare })],
+    [
+      'numbers as RDF libraries write them',
+      at({
+        constraint: [
+          when('count', 'lteq', typed('+05', 'integer')),
+          ...bare.slice(1, 3),
+          when('rateLimit', 'lteq', typed('6.0E1', 'double'), { unit: 'P1D' }),
+        ],
+      }),
+    ],
     ['nothing but permissions', { permission: [{ target: intents, action: 'execute', constraint: bare }] }],
     ['$schema, @type and @id', { $schema: 'x', '@context': head['@context'], '@type': 'Set', '@id': head.uid, permission }],
     ['a policy', { ...canonical, type: 'Policy' }],
@@ -173,6 +183,8 @@ describe('unsupported members and terms', () => {
   const permit = (members: object) => at({ constraint: [{ ...bare[0], ...members }] });
   test.each<[string, object, string]>([
     ['another action', at({ action: 'odrl:play' }), '/permission/0/action'],
+    ['the name of a method of every object', at({ toString: 1 }), '/permission/0/toString'],
+    ['the operator of such a name', permit({ operator: 'constructor' }), `${first}/operator`],
     ['an assigner', at({ assigner: 'urn:somebody' }), '/permission/0/assigner'],
     ['a choice', at({ constraint: [{ or: { '@list': bare } }] }), `${first}/or`],
     ['another operator', permit({ operator: 'isNoneOf' }), `${first}/operator`],
@@ -180,7 +192,7 @@ describe('unsupported members and terms', () => {
     ['another unit', permit({ ...bare[3], unit: 'P2D' }), `${first}/unit`],
     ['another type of value', permit({ rightOperand: typed('5', 'hexBinary') }), `${first}/rightOperand`],
     ['a number that is rounded', permit({ rightOperand: typed('9007199254740993', 'integer') }), `${first}/rightOperand`],
-    ['a number with an exponent', permit({ rightOperand: typed('5e0', 'double') }), `${first}/rightOperand`],
+    ['a number with an exponent', permit({ rightOperand: typed('5e0', 'integer') }), `${first}/rightOperand`],
     ['a text in a language', permit({ rightOperand: { '@value': '5', '@language': 'en' } }), `${first}/rightOperand/@language`],
     ['several texts with a type', permit({ rightOperand: { '@value': ['a', 'b'], '@type': 'xsd:string' } }), `${first}/rightOperand`],
     ['no value, with a type', at({ constraint: [{ leftOperand: 'method', operator: 'eq', dataType: 'string' }] }), `${first}/rightOperand`],
