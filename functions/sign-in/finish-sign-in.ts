@@ -5,7 +5,7 @@ import { tableFromEnvironment } from '../core/table/table.ts';
 import { OAuthError } from './oauth-error.ts';
 import { showErrors } from './pages.ts';
 import { writeCookie } from './session.ts';
-import { forgetRequest, readAttempt } from './sign-in-attempt.ts';
+import { forgetAttempt, readAttempt } from './sign-in-attempt.ts';
 import { openSignIns, type SignIns } from './sign-ins.ts';
 import { type UserPool, userPoolFromEnvironment } from './user-pool.ts';
 
@@ -31,7 +31,7 @@ export const createAction = ({ signIns, userPool, signInSeconds }: Deps): Action
     return {
       status: 302,
       headers: { Location: baseUrl + path },
-      cookies: [writeCookie(request, secret, signInSeconds), ...forgetRequest(request)],
+      cookies: [writeCookie(request, secret, signInSeconds), ...forgetAttempt(request, state)],
     };
   });
 

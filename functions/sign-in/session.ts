@@ -8,22 +8,26 @@ export interface Session {
   person: Person;
 }
 
-/**
- * The cookie contains the attempt during sign-in at the user pool, then the secret of the session. Its prefix prevents other hosts from
- * setting it (RFC 6265bis section 4.1.3.2), and requires https, which the local stack does not use.
- */
+/** The cookie with the secret of the session. */
 const sessionCookie = 'intent-gate-sign-in';
 
+/** Prevents other hosts from setting a cookie (RFC 6265bis section 4.1.3.2), and requires https, which the local stack does not use. */
 const prefixOf = (baseUrl: string, path: string): string => {
   if (!baseUrl.startsWith('https:')) return '';
   return path === '/' ? '__Host-' : '__Secure-';
 };
 
+/** Cookies whose names begin like this, as pairs of the rest of the name and the value. */
+export function readCookies(request: ApiRequest, name: string, path = '/'): [rest: string, value: string][] {
+  const prefix = prefixOf(request.baseUrl, path) + name;
+  const pairs = request.headerValues('cookie').flatMap((field) => field.split(';').map((pair) => pair.trim()));
+  const found = pairs.filter((pair) => pair.startsWith(prefix)).map((pair) => pair.slice(prefix.length).split('='));
+  return found.map(([rest = '', ...value]) => [rest, value.join('=')]);
+}
+
 /** The value of a cookie; undefined if there are two, since only one can be ours. */
 export function readCookie(request: ApiRequest, name = sessionCookie, path = '/'): string | undefined {
-  const prefix = `${prefixOf(request.baseUrl, path)}${name}=`;
-  const pairs = request.headerValues('cookie').flatMap((field) => field.split(';').map((pair) => pair.trim()));
-  const [value, ...more] = pairs.filter((pair) => pair.startsWith(prefix)).map((pair) => pair.slice(prefix.length));
+  const [[, value] = [], ...more] = readCookies(request, name, path).filter(([rest]) => rest === '');
   return more.length === 0 && value !== '' ? value : undefined;
 }
 

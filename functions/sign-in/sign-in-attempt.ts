@@ -5,7 +5,7 @@ import type { ApiResponse } from '../core/http/response.ts';
 import { type AuthorizationRequest, toQuery } from './authorization-request.ts';
 import { OAuthError } from './oauth-error.ts';
 import { redirect } from './pages.ts';
-import { readCookie, writeCookie } from './session.ts';
+import { readCookie, readCookies, writeCookie } from './session.ts';
 import type { SignInAttempt, UserPool } from './user-pool.ts';
 
 /** How long a person has to sign in at the user pool, in seconds. */
@@ -14,11 +14,18 @@ const attemptSeconds = 15 * 60;
 /** Browsers limit a cookie to 4,096 bytes, including its attributes. */
 const maxCookieLength = 3_800;
 
+/** Each attempt has a cookie, so that programs which send the person here at the same time do not end each other's. */
+const attemptCookie = 'intent-gate-attempt-';
+const idOf = (state = ''): string => state.slice(0, 8);
+
+/** Requests with the cookies of this many attempts fit into the headers that API Gateway accepts, unless an attempt is long. */
+const maxAttempts = 4;
+
 /**
- * Cookies for an authorization request that is too long for that of the attempt. They need no protection against other hosts: anybody can send a
- * person to `/oauth/authorize` with any request, and the page with the policy shows it.
+ * Cookies for what follows an attempt. They need no protection against other hosts: anybody can send a person to `/oauth/authorize` with any request,
+ * and the page with the policy shows it.
  */
-const requestCookies = ['intent-gate-request-1', 'intent-gate-request-2'];
+const requestCookies = (id: string) => [1, 2].map((part) => `intent-gate-request-${id}-${part}`);
 const callbackPath = '/oauth/signed-in';
 
 const attemptSchema = z.object({ attempt: z.string(), verifier: z.string() });
@@ -32,11 +39,20 @@ const pagePath = /^(?:\/[\w-]+)+$/;
 const toCookieText = (destination: Destination): string =>
   [...toQuery(destination)].map(([name, value]) => `${name}=${value.replace(/[^!#$'-*\--:<-[\]-~]/gu, encodeURIComponent)}`).join('&');
 
-/** Removes the cookies of a long request that the browser has sent. */
-export const forgetRequest = (request: ApiRequest): string[] =>
-  requestCookies.flatMap((name) =>
-    readCookie(request, name, callbackPath) === undefined ? [] : [writeCookie(request, '', 0, name, callbackPath)],
-  );
+const forget = (request: ApiRequest, id: string): string[] => [
+  writeCookie(request, '', 0, attemptCookie + id),
+  ...requestCookies(id).map((name) => writeCookie(request, '', 0, name, callbackPath)),
+];
+
+/** Removes the cookies of an attempt. */
+export const forgetAttempt = (request: ApiRequest, state: string | undefined): string[] => forget(request, idOf(state));
+
+/** Removes the cookies of earlier attempts, if those of another one would be too many together. */
+const makeRoom = (request: ApiRequest, isLong: boolean): string[] => {
+  const earlier = readCookies(request, attemptCookie).filter(([id]) => /^[\w-]{8}$/.test(id));
+  const isFull = isLong || earlier.length >= maxAttempts;
+  return earlier.flatMap(([id, value]) => (isFull || value.endsWith('&long') ? forget(request, id) : []));
+};
 
 /**
  * Redirects a person to the user pool. What follows is stored in cookies only.
@@ -48,18 +64,16 @@ export function beginSignIn(
   destination: Destination,
 ): ApiResponse {
   const { state, verifier } = userPool.begin();
-  const attempt = `attempt=${state}&verifier=${verifier}`;
   const text = toCookieText(destination);
-  const address = userPool.signInAddress({ state, verifier }, request.baseUrl);
-  const whole = `${attempt}&${text}`;
-  if (whole.length <= maxCookieLength) return redirect(address, [writeCookie(request, whole, attemptSeconds)]);
-  if (text.length > requestCookies.length * maxCookieLength)
+  const names = requestCookies(idOf(state));
+  if (text.length > names.length * maxCookieLength)
     throw new OAuthError('invalid_request', 'The request is too long. Shorten state and the URLs.');
-  return redirect(address, [
-    writeCookie(request, attempt, attemptSeconds),
-    ...requestCookies.map((name, at) =>
-      writeCookie(request, text.slice(at * maxCookieLength, (at + 1) * maxCookieLength), attemptSeconds, name, callbackPath),
-    ),
+  const isLong = text.length > maxCookieLength / 2;
+  const parts = names.map((name, at) => [name, text.slice(at * maxCookieLength, (at + 1) * maxCookieLength)] as const);
+  return redirect(userPool.signInAddress({ state, verifier }, request.baseUrl), [
+    ...makeRoom(request, isLong),
+    writeCookie(request, `attempt=${state}&verifier=${verifier}${isLong ? '&long' : ''}`, attemptSeconds, attemptCookie + idOf(state)),
+    ...parts.flatMap(([name, part]) => (part === '' ? [] : [writeCookie(request, part, attemptSeconds, name, callbackPath)])),
   ]);
 }
 
@@ -71,16 +85,17 @@ export function beginSignIn(
  */
 export function readAttempt(request: ApiRequest, state: string | undefined): { attempt: SignInAttempt; path: string } {
   const fieldsOf = (text: string | undefined) => Object.fromEntries(new URLSearchParams(text));
-  const fields = fieldsOf(readCookie(request));
-  const remembered = attemptSchema.safeParse(fields);
-  const text = requestCookies.map((name) => readCookie(request, name, callbackPath) ?? '').join('');
-  const authRequest = authorizationParameters.safeParse('client_id' in fields ? fields : fieldsOf(text));
+  const id = idOf(state);
+  const remembered = attemptSchema.safeParse(fieldsOf(readCookie(request, attemptCookie + id)));
+  const fields = fieldsOf(
+    requestCookies(id)
+      .map((name) => readCookie(request, name, callbackPath) ?? '')
+      .join(''),
+  );
+  const authRequest = authorizationParameters.safeParse(fields);
   const isPage = pagePath.test(String(fields.back));
   if (!remembered.success || !(isPage || authRequest.success) || remembered.data.attempt !== state) {
-    throw new OAuthError(
-      'access_denied',
-      'This sign-in was started in another browser, has expired, or was started again in another window.',
-    );
+    throw new OAuthError('access_denied', 'This sign-in was started in another browser, or has ended or expired.');
   }
   const path = isPage ? String(fields.back) : `/oauth/authorize?${toQuery(authRequest.data ?? {})}`;
   return { attempt: { state: remembered.data.attempt, verifier: remembered.data.verifier }, path };

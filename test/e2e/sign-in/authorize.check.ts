@@ -369,7 +369,6 @@ describe('who has not signed in', () => {
     expectRefused(await victim.request(back), /started in another browser/);
     await victim.request(addressOf());
     expectRefused(await victim.request(back), /started in another browser/);
-    expect(victim.cookiesOf(base).get('intent-gate-sign-in')).toContain('attempt=');
     expect((await attacker.request(back)).status).toBe(302);
     expectRefused(await attacker.request(back), /started in another browser/);
   });
@@ -452,12 +451,16 @@ describe('the form', () => {
   test('a cookie is not sent by other sites, read by scripts, or taken twice', async () => {
     const stranger = openBrowser();
     const { headers } = await stranger.request(addressOf());
-    expect(headers.getSetCookie()).toEqual([expect.stringMatching(/; Path=\/; HttpOnly; SameSite=Lax; Max-Age=900$/)]);
-    const { headers: long } = await stranger.request(addressOf({ state: 'X'.repeat(4_000) }));
+    const rest = 'HttpOnly; SameSite=Lax; Max-Age=900$';
+    expect(headers.getSetCookie()).toEqual([
+      expect.stringMatching(`^intent-gate-attempt-[\\w-]{8}=[^;]{1,200}; Path=/; ${rest}`),
+      expect.stringMatching(`^intent-gate-request-[\\w-]{8}-1=[^;]+; Path=/oauth/signed-in; ${rest}`),
+    ]);
+    const { headers: long } = await openBrowser().request(addressOf({ state: 'X'.repeat(4_000) }));
     expect(long.getSetCookie()).toEqual([
-      expect.stringMatching(/^intent-gate-sign-in=[^;]{1,200}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=900$/),
-      expect.stringMatching(/^intent-gate-request-1=[^;]{3800}; Path=\/oauth\/signed-in; HttpOnly; SameSite=Lax; Max-Age=900$/),
-      expect.stringMatching(/^intent-gate-request-2=[^;]+; Path=\/oauth\/signed-in; HttpOnly; SameSite=Lax; Max-Age=900$/),
+      expect.stringMatching(`^intent-gate-attempt-[\\w-]{8}=[^;]{1,200}; Path=/; ${rest}`),
+      expect.stringMatching(`^intent-gate-request-[\\w-]{8}-1=[^;]{3800}; Path=/oauth/signed-in; ${rest}`),
+      expect.stringMatching(`^intent-gate-request-[\\w-]{8}-2=[^;]+; Path=/oauth/signed-in; ${rest}`),
     ]);
     const session = browser.cookiesOf(base).get('intent-gate-sign-in');
     const response = await fetch(addressOf(), {
@@ -497,14 +500,14 @@ describe('over https, in one process', () => {
 
   test('the cookies are for this host alone, and those with the request for one path', async () => {
     const short = await invoke(authorizeWith(), 'GET /oauth/authorize', { query });
-    const main = expect.stringMatching(/^__Host-intent-gate-sign-in=.*; Path=\/; HttpOnly; SameSite=Lax; Max-Age=900; Secure$/);
-    expect(short.cookies).toEqual([main]);
+    const main = expect.stringMatching(/^__Host-intent-gate-attempt-[\w-]{8}=.*; Path=\/; HttpOnly; SameSite=Lax; Max-Age=900; Secure$/);
+    const part = (number: number) =>
+      expect.stringMatching(
+        `^__Secure-intent-gate-request-[\\w-]{8}-${number}=.*; Path=/oauth/signed-in; HttpOnly; SameSite=Lax; Max-Age=900; Secure$`,
+      );
+    expect(short.cookies).toEqual([main, part(1)]);
     const { cookies } = await invoke(authorizeWith(), 'GET /oauth/authorize', { query: { ...query, state: 'X'.repeat(4_000) } });
-    expect(cookies).toEqual([
-      main,
-      expect.stringMatching(/^__Secure-intent-gate-request-1=.*; Path=\/oauth\/signed-in; HttpOnly; SameSite=Lax; Max-Age=900; Secure$/),
-      expect.stringMatching(/^__Secure-intent-gate-request-2=.*; Path=\/oauth\/signed-in; HttpOnly; SameSite=Lax; Max-Age=900; Secure$/),
-    ]);
+    expect(cookies).toEqual([main, part(1), part(2)]);
     const remembered = (cookies ?? []).map((cookie) => String(cookie).split(';')[0]);
     const finish = createFinish({ signIns, userPool: { finish: async () => person }, signInSeconds: 43_200 });
     const state = /attempt=([\w-]+)/.exec(remembered[0] ?? '')?.[1] ?? '';
@@ -517,8 +520,9 @@ describe('over https, in one process', () => {
     });
     expect(back.cookies).toEqual([
       expect.stringMatching(/^__Host-intent-gate-sign-in=[\w-]{43}; .*; Max-Age=43200; Secure$/),
-      expect.stringMatching(/^__Secure-intent-gate-request-1=; Path=\/oauth\/signed-in; .*; Max-Age=0; Secure$/),
-      expect.stringMatching(/^__Secure-intent-gate-request-2=; Path=\/oauth\/signed-in; .*; Max-Age=0; Secure$/),
+      expect.stringMatching(/^__Host-intent-gate-attempt-[\w-]{8}=; Path=\/; .*; Max-Age=0; Secure$/),
+      expect.stringMatching(/^__Secure-intent-gate-request-[\w-]{8}-1=; Path=\/oauth\/signed-in; .*; Max-Age=0; Secure$/),
+      expect.stringMatching(/^__Secure-intent-gate-request-[\w-]{8}-2=; Path=\/oauth\/signed-in; .*; Max-Age=0; Secure$/),
     ]);
     expect((await comeBack(all.replace('__Host-', ''))).status).toBe(400);
     expect((await comeBack(remembered[0] ?? '')).status).toBe(400);
@@ -579,6 +583,40 @@ describe('over https, in one process', () => {
       query: { ...query, redirect_uri: `http://127.0.0.1:5123/callback`, state: '\u00fc'.repeat(2_000) },
     });
     expect([status, headers.Location]).toEqual([302, expect.stringContaining('error=invalid_request')]);
+  });
+});
+
+describe('attempts to sign in that one browser makes at the same time', () => {
+  const states = Array.from({ length: 6 }, (_, at) => `program-${at}`);
+  /** Where the user pool sends the person back to, after each of these authorization requests has led there. */
+  async function signInTo(stranger: TestBrowser, given: readonly string[]): Promise<string[]> {
+    const led = [];
+    for (const state of given) led.push((await stranger.request(addressOf({ state }))).next ?? '');
+    const backs = [];
+    for (const address of led) {
+      const form = readForm(await stranger.request(address));
+      form.set('username', 'user');
+      form.set('password', stack.user_password);
+      backs.push((await stranger.request(new URL('/oauth2/authorize', address).href, form)).next ?? '');
+    }
+    return backs;
+  }
+  const ends = async (stranger: TestBrowser, backs: readonly string[]) =>
+    Promise.all(backs.map(async (back) => new URL((await stranger.request(back)).next ?? 'about:blank').searchParams.get('state')));
+
+  test('up to four attempts to sign in end where their programs wait, in any order; then earlier ones make room', async () => {
+    const stranger = openBrowser();
+    const backs = await signInTo(stranger, states.slice(0, 4));
+    expect(await ends(stranger, backs.toReversed())).toEqual(states.slice(0, 4).toReversed());
+    expect([...stranger.cookiesOf(base).keys()]).toEqual(['intent-gate-sign-in']);
+    const other = openBrowser();
+    expect(await ends(other, await signInTo(other, states))).toEqual([null, null, null, null, ...states.slice(4)]);
+  });
+
+  test('an attempt to sign in whose request is long ends earlier ones, and is ended by the next, so that cookies fit into headers', async () => {
+    const stranger = openBrowser();
+    const long = 'X'.repeat(4_096);
+    expect(await ends(stranger, await signInTo(stranger, ['a', long, 'b']))).toEqual([null, null, 'b']);
   });
 });
 
