@@ -32,15 +32,15 @@ const maxCached = 200;
 const documentSchema = z
   .object({
     client_id: z.string(),
-    client_name: name(100).optional(),
+    client_name: name(100).nullish(),
     redirect_uris: z.array(z.string().max(2_048)).min(1).max(50),
-    token_endpoint_auth_method: z.string().optional(),
-    token_endpoint_auth_methods_supported: z.array(z.string()).optional(),
+    token_endpoint_auth_method: z.string().nullish(),
+    token_endpoint_auth_methods_supported: z.array(z.string()).nullish(),
     grant_types: including('authorization_code'),
     response_types: including('code'),
   })
   .refine(({ token_endpoint_auth_method: usual, token_endpoint_auth_methods_supported: supported }) =>
-    [...(supported ?? []), ...(usual === undefined ? (supported ? [] : ['none']) : [usual])].includes('none'),
+    [...(supported ?? []), ...(usual ? [usual] : supported ? [] : ['none'])].includes('none'),
   );
 
 const refuse = (message: string) => new OAuthError('invalid_client', message);
@@ -85,9 +85,9 @@ export function openClients(
         'The client metadata document must have client_id and redirect_uris. If given, client_name must have at most 100 characters, grant_types must include authorization_code, and response_types must include code. The client must work without a secret: token_endpoint_auth_method must be none, or token_endpoint_auth_methods_supported must include none.',
       );
     }
-    const { client_id, client_name = url.host, redirect_uris } = result.data;
+    const { client_id, client_name, redirect_uris } = result.data;
     if (client_id !== clientId) throw refuse('The client_id in the client metadata document must be the URL of that document.');
-    return { clientId, name: client_name, host: url.host, redirectUris: redirect_uris.filter(isRedirectUri) };
+    return { clientId, name: client_name ?? url.host, host: url.host, redirectUris: redirect_uris.filter(isRedirectUri) };
   }
 
   /**

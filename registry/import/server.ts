@@ -39,7 +39,10 @@ const readAddress = ({ url, variables }: Node): string =>
 /** Resolves an address by RFC 3986, section 5; undefined if it has a variable or parsers could find different hosts in it. */
 function resolveAddress(address: string, base: string | undefined): string | undefined {
   if (address === '' || address.includes('{')) return undefined;
-  if (/^[a-z][a-z0-9+.-]*:/i.test(address)) return /^https?:\/\/[^/\\?#]/i.test(address) && URL.canParse(address) ? address : undefined;
+  if (/^[a-z][a-z0-9+.-]*:/i.test(address)) {
+    const [, host = '', path = ''] = /^(https?:\/\/[^/\\?#]+)(.*)$/is.exec(address) ?? [];
+    return host !== '' && URL.canParse(address) ? host + path.replace(/[^\x21-\x7e]+/g, encodeURIComponent) : undefined;
+  }
   return /^\/{3}|[\\\t\n\r]/.test(address) || base === undefined ? undefined : URL.parse(address, base)?.href;
 }
 

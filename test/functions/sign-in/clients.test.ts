@@ -25,6 +25,7 @@ describe('a description must allow the client to work without a secret', () => {
     ['none', undefined, true],
     ['private_key_jwt', ['private_key_jwt', 'none'], true],
     [undefined, ['none'], true],
+    [null, null, true],
     ['private_key_jwt', undefined, false],
     [undefined, ['private_key_jwt'], false],
     ['private_key_jwt', 'none', false],

@@ -27,6 +27,11 @@ describe('addresses of operations', () => {
   const documentUrl = 'https://docs.example/specs/tides/openapi.json';
   test.each<{ what: string; root: object; path?: object; operation?: object; more?: Partial<ImportOptions>; url: string }>([
     { what: 'of the document', root: at('https://eu.example/v1/'), url: 'https://eu.example/v1/tides' },
+    {
+      what: 'with characters that an address cannot have',
+      root: at('https://eu.example/a b/\u00fc/'),
+      url: 'https://eu.example/a%20b/%C3%BC/tides',
+    },
     { what: 'of the path', root: at('https://eu.example'), path: at('https://eu.example/v3'), url: 'https://eu.example/v3/tides' },
     {
       what: 'of the operation before that of its path',
