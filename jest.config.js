@@ -12,6 +12,6 @@ export default {
   testTimeout: 30_000,
   // Tests often wait for another program or a moment to pass, so that a core has time for more than one of them.
   maxWorkers: Math.ceil(1.5 * availableParallelism()),
-  // With a limit, Jest runs no test file in its own process, where a watcher would find modules as they were loaded first.
+  // With any limit, Jest runs tests in processes of their own; in that of a watcher, modules would stay as they were loaded first.
   workerIdleMemoryLimit: '1GB',
 };

@@ -47,7 +47,7 @@ export const keyPatClaims = commonClaims
   })
   .meta({ id: 'PatClaims', description: 'The claims of a Policy Adherence Token.' });
 
-/** The claims of a PAT for a signed-in person with a client, instead of `cnf`. */
+/** The claims of a PAT of a person who signed in with a client: `person` and `client_id` in place of `cnf`. */
 export const personPatClaims = commonClaims.extend({
   /** identifies the person; cannot be mistaken for a thumbprint */
   person: z.string().regex(/^person\.[A-Za-z0-9_-]{43}$/),

@@ -11,7 +11,7 @@ export interface Session {
 /** The cookie with the secret of the session. */
 const sessionCookie = 'intent-gate-sign-in';
 
-/** Prevents other hosts from setting a cookie (RFC 6265bis section 4.1.3.2), and requires https, which the local stack does not use. */
+/** With `__Host-`, no other host can set the cookie (RFC 6265bis section 4.1.3); `__Secure-`, for other paths, only requires https. */
 const prefixOf = (baseUrl: string, path: string): string => {
   if (!baseUrl.startsWith('https:')) return '';
   return path === '/' ? '__Host-' : '__Secure-';

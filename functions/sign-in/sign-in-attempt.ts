@@ -14,21 +14,21 @@ const attemptSeconds = 15 * 60;
 /** Browsers limit a cookie to 4,096 bytes, including its attributes. */
 const maxCookieLength = 3_800;
 
-/** Each attempt has a cookie, so that programs which send the person here at the same time do not end each other's. */
+/** Each attempt has cookies of its own, so that programs which send the person here at the same time do not end each other's. */
 const attemptCookie = 'intent-gate-attempt-';
 const idOf = (state = ''): string => state.slice(0, 8);
 
-/** Requests with the cookies of this many attempts fit into the headers that API Gateway accepts, unless an attempt is long. */
+/** The cookies of so many attempts fit into the headers that API Gateway accepts, or those of one that is marked as long. */
 const maxAttempts = 4;
 
 /**
  * Cookies for what follows an attempt. They need no protection against other hosts: anybody can send a person to `/oauth/authorize` with any request,
- * and the page with the policy shows it.
+ * and the page with the policy shows it; a page that follows is one of the gate's own.
  */
-const requestCookies = (id: string) => [1, 2].map((part) => `intent-gate-request-${id}-${part}`);
+const destinationCookies = (id: string) => [1, 2].map((part) => `intent-gate-request-${id}-${part}`);
 const callbackPath = '/oauth/signed-in';
 
-const attemptSchema = z.object({ attempt: z.string(), verifier: z.string() });
+const attemptSchema = z.object({ state: z.string(), verifier: z.string() });
 
 /** What follows a sign-in: an authorization request, or a page of the gate. */
 type Destination = AuthorizationRequest | { back: string };
@@ -41,13 +41,13 @@ const toCookieText = (destination: Destination): string =>
 
 const forget = (request: ApiRequest, id: string): string[] => [
   writeCookie(request, '', 0, attemptCookie + id),
-  ...requestCookies(id).map((name) => writeCookie(request, '', 0, name, callbackPath)),
+  ...destinationCookies(id).map((name) => writeCookie(request, '', 0, name, callbackPath)),
 ];
 
 /** Removes the cookies of an attempt. */
 export const forgetAttempt = (request: ApiRequest, state: string | undefined): string[] => forget(request, idOf(state));
 
-/** Removes the cookies of earlier attempts, if those of another one would be too many together. */
+/** Ends earlier attempts for which another one leaves no room. Cookies do not tell their age, so it is all of them, or those marked as long. */
 const makeRoom = (request: ApiRequest, isLong: boolean): string[] => {
   const earlier = readCookies(request, attemptCookie).filter(([id]) => /^[\w-]{8}$/.test(id));
   const isFull = isLong || earlier.length >= maxAttempts;
@@ -65,14 +65,14 @@ export function beginSignIn(
 ): ApiResponse {
   const { state, verifier } = userPool.begin();
   const text = toCookieText(destination);
-  const names = requestCookies(idOf(state));
+  const names = destinationCookies(idOf(state));
   if (text.length > names.length * maxCookieLength)
     throw new OAuthError('invalid_request', 'The request is too long. Shorten state and the URLs.');
   const isLong = text.length > maxCookieLength / 2;
   const parts = names.map((name, at) => [name, text.slice(at * maxCookieLength, (at + 1) * maxCookieLength)] as const);
   return redirect(userPool.signInAddress({ state, verifier }, request.baseUrl), [
     ...makeRoom(request, isLong),
-    writeCookie(request, `attempt=${state}&verifier=${verifier}${isLong ? '&long' : ''}`, attemptSeconds, attemptCookie + idOf(state)),
+    writeCookie(request, `state=${state}&verifier=${verifier}${isLong ? '&long' : ''}`, attemptSeconds, attemptCookie + idOf(state)),
     ...parts.flatMap(([name, part]) => (part === '' ? [] : [writeCookie(request, part, attemptSeconds, name, callbackPath)])),
   ]);
 }
@@ -88,15 +88,15 @@ export function readAttempt(request: ApiRequest, state: string | undefined): { a
   const id = idOf(state);
   const remembered = attemptSchema.safeParse(fieldsOf(readCookie(request, attemptCookie + id)));
   const fields = fieldsOf(
-    requestCookies(id)
+    destinationCookies(id)
       .map((name) => readCookie(request, name, callbackPath) ?? '')
       .join(''),
   );
   const authRequest = authorizationParameters.safeParse(fields);
   const isPage = pagePath.test(String(fields.back));
-  if (!remembered.success || !(isPage || authRequest.success) || remembered.data.attempt !== state) {
+  if (!remembered.success || !(isPage || authRequest.success) || remembered.data.state !== state) {
     throw new OAuthError('access_denied', 'This sign-in was started in another browser, or has ended or expired.');
   }
   const path = isPage ? String(fields.back) : `/oauth/authorize?${toQuery(authRequest.data ?? {})}`;
-  return { attempt: { state: remembered.data.attempt, verifier: remembered.data.verifier }, path };
+  return { attempt: remembered.data, path };
 }

@@ -1,4 +1,4 @@
-import { findPatternProblem } from '../../functions/core/parameters/keywords.ts';
+import { findPatternProblem, keywordNames } from '../../functions/core/parameters/keywords.ts';
 import { compileNested, openNestedBudget } from '../../functions/core/parameters/nested.ts';
 import { openMatchingBudget } from '../../functions/core/parameters/pattern.ts';
 import { jsonTypes, maxSchemaBytes, type NestedSchema, nestedKeywords, type Parameter } from '../../schemas/parameter.ts';
@@ -113,10 +113,17 @@ const allows = (schema: NestedSchema, value: unknown): boolean =>
   value !== undefined && compileNested(schema)(value, [], openNestedBudget(openMatchingBudget())).length === 0;
 
 /** Constraints that only a nested schema can express. */
-const nestedOnly = ['exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'minItems', 'maxItems'] as const;
+const nestedOnly = nestedKeywords.filter((name) => !(keywordNames as readonly string[]).includes(name));
 
 /** Members with which a schema says more than its parameter does. */
-const membersInside = ['items', 'properties', 'required', 'additionalProperties', '$comment', ...nestedOnly] as const;
+const membersInside = [
+  'items',
+  'properties',
+  'required',
+  'additionalProperties',
+  '$comment',
+  ...nestedOnly,
+] satisfies (keyof NestedSchema)[];
 
 function typeOf({ types: all }: Facts, mayBeNull: boolean): NestedSchema {
   const types = [...(all ?? [])].filter((type) => mayBeNull || type !== 'null');

@@ -1,5 +1,5 @@
 import { originOf } from '../../functions/core/relay/url-template.ts';
-import type { IntentInput } from '../../schemas/intent.ts';
+import { type IntentInput, maxTags } from '../../schemas/intent.ts';
 import { intentUid } from '../../schemas/intent-uid.ts';
 import { distinguish, nameAction } from './action-name.ts';
 import { chooseCredential, describeCredentials, describeOtherCredential, suggestClient } from './credentials.ts';
@@ -195,5 +195,7 @@ function makeIntent(uid: string, server: string, operation: Operation, options: 
 /** The tags of an operation, without commas, which separate tags in a search. */
 function readTags(operation: Node, addNote: AddNote): string[] {
   const fitted = texts(operation.tags).map((tag) => fitName(tag.replaceAll(',', ' '), pathOf(operation), addNote, 64));
-  return [...new Set(fitted.filter((tag) => tag !== undefined))].slice(0, 50);
+  const tags = [...new Set(fitted.filter((tag) => tag !== undefined))];
+  if (tags.length > maxTags) addNote(pathOf(operation), `tags were left out: an intent has at most ${maxTags}`);
+  return tags.slice(0, maxTags);
 }

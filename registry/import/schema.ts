@@ -58,6 +58,7 @@ export function openSchemaReader(addNote: AddNote): ReadSchema {
     });
     const own = readOwn(schema);
     const parts = list(schema.allOf).map(read);
+    // a schema that extends another one is not extended itself
     const extendsThem = parts.length > 1 || own.properties.size > 0;
     const bases = extendsThem ? parts.map((part) => ({ ...part, isExtended: undefined })) : parts;
     const facts = allOf([own, ...readReference(schema), ...bases, ...alternatives]);
@@ -90,13 +91,12 @@ export function openSchemaReader(addNote: AddNote): ReadSchema {
     if (isRegExpLiteral(schema.pattern))
       note('pattern was left out: it is written between slashes, as in JavaScript, and would refuse every value without them');
     // members are read lazily, after their parent, so a schema may contain itself
-    const properties = Object.entries(membersOf(schema.properties)).flatMap(([name, member]) =>
-      member === false ? [] : [[name, memoize(() => read(member))] as const],
-    );
-    // the branches of alternatives need not describe the member that tells them apart; without alternatives, schemas that extend this one may come
+    const described = Object.entries(membersOf(schema.properties)).filter(([, member]) => member !== false);
+    const properties = new Map(described.map(([name, member]) => [name, memoize(() => read(member))]));
     const hasAlternatives = list(schema.oneOf).length + list(schema.anyOf).length > 0;
+    // alternatives often do not describe the member that tells them apart
     const selector = hasAlternatives ? text(node(schema.discriminator).propertyName) : undefined;
-    if (selector !== undefined) properties.push([selector, () => ({ ...anything, types: new Set(['string']) })]);
+    if (selector !== undefined && !properties.has(selector)) properties.set(selector, () => ({ ...anything, types: new Set(['string']) }));
     return {
       types: readTypes(schema),
       ...Object.fromEntries(Object.entries(readers).map(([name, readConstraint]) => [name, readConstraint(schema)])),
@@ -106,6 +106,7 @@ export function openSchemaReader(addNote: AddNote): ReadSchema {
       isWriteOnly: schema.writeOnly === true || undefined,
       isBinary: isBytes(schema) || undefined,
       isEncoded: /^base64(url)?$/i.test(String(schema.contentEncoding)) || undefined,
+      // other schemas extend this one by `allOf`
       isExtended: (schema.discriminator !== undefined && !hasAlternatives) || undefined,
       items: readItems(schema),
       values: isNode(schema.additionalProperties) ? memoize(() => read(schema.additionalProperties)) : undefined,
@@ -118,7 +119,7 @@ export function openSchemaReader(addNote: AddNote): ReadSchema {
       minItems: count(schema.minItems),
       maxItems: count(schema.maxItems),
       path: text(schema.$ref) === undefined ? pathOf(schema) : undefined,
-      properties: new Map(properties),
+      properties,
       required: new Set(texts(schema.required)),
     };
   }

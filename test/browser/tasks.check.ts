@@ -196,7 +196,7 @@ given('tasks in the console', () => {
       'hear of a waiting call and decide it',
       3,
       async () => {
-        expect(await page.title()).toBe('(1) Catalogue – Intent Gate');
+        await page.waitForFunction("document.title === '(1) Catalogue – Intent Gate'");
         await click(link('Approvals 1'));
         await click(button('Approve Refund a payment for busy-agent'));
         await page.getByRole('dialog').getByText('"amount": 900').waitFor();

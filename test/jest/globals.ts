@@ -10,7 +10,7 @@ export { expect };
 const mocker = new ModuleMocker(globalThis);
 const timers = new ModernFakeTimers({ global: globalThis, config: { fakeTimers: {} } as Config.ProjectConfig });
 
-/** What tests use of Jest's object of this name. */
+/** The only members of Jest's object of this name that exist here: there is no `mock`, no `setTimeout`, and there are no snapshots. */
 export const jest = {
   fn: mocker.fn.bind(mocker),
   spyOn: mocker.spyOn.bind(mocker),

@@ -6,7 +6,7 @@ import { getState, resetState, run } from 'jest-circus';
 import { formatExecError, formatResultsErrors } from 'jest-message-util';
 import '../environment.js';
 
-// The package of this name has no code. In Jest's own module system, which is not used here, Jest provides it.
+// `@jest/globals` has only types: what it exports comes from Jest's own module system, which is not used here.
 const globals = new URL('globals.ts', import.meta.url).href;
 registerHooks({
   resolve: (name, context, next) => (name === '@jest/globals' ? { url: globals, shortCircuit: true } : next(name, context)),
@@ -43,7 +43,8 @@ function onUncaught(fail: (error: Error) => void) {
 
 /**
  * Jest's `testRunner`: runs a test file as Node runs any program. By default, Jest loads every module anew for each file, in a context of its own, which
- * took half of the processor time of all tests. Here the files that a process runs share modules, but neither mocks nor environment variables.
+ * took half of the processor time of all tests. Here the files that a process runs share modules, which keep what they read when they were first imported, but neither mocks nor environment
+ * variables.
  */
 export default async function runFile(
   global: Config.GlobalConfig,

@@ -57,7 +57,7 @@ export function openDeferredRun({ deferred, resolve, findPolicy, limits, relay, 
       logAnswer('answered', { request_id: requestId, endpoint: 'run-deferred-call' }, outcome instanceof Error ? outcome : undefined);
       if (!isOutcome(outcome)) throw outcome;
       const { mayHaveActed, isRefused, added } = attempted;
-      // only a call that may have been sent, or is void, uses up its key and its approval
+      // only a call on which the service may have acted, or that is void, uses up its key and its approval
       const mayRepeat = !mayHaveActed && outcome instanceof ApiError && (!isRefused || isTemporary(outcome));
       const stored = mayRepeat ? asNotSent(outcome) : outcome;
       await deferred.finish(call, { run, outcome: stored, mayRepeat, writes: added?.writes }, remainingMs);
@@ -66,6 +66,7 @@ export function openDeferredRun({ deferred, resolve, findPolicy, limits, relay, 
 
   /** Makes the call unless its circumstances have changed. */
   async function make({ content }: DeferredCall, execution: Execution): Promise<Made> {
+    // before `resolve`, whose refusals would hide it
     if (execution.caller.policy.reference !== content.claims.pol) throw voidBecause('The policy has changed');
     const resolved = await resolve(execution, parseWithNulls(executionRequest, content.body));
     const { call, guards } = resolved;

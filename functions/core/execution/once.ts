@@ -53,7 +53,7 @@ export async function once(
   const attempted = await attempt();
   const { mayHaveActed, result, added } = attempted;
   const outcome = withAdded(attempted);
-  // nothing was sent: the key is freed, and the headers of features are dropped
+  // the service has not acted (nothing was sent, or it answered 429): the key is freed, and the headers of features are dropped
   if (!mayHaveActed) await calls.abandon(keyed);
   // the outcome is stored for later requests
   else if (isOutcome(outcome) && (await calls.finish(keyed, outcome, added?.writes))) return answerOrThrow(outcome);

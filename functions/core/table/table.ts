@@ -45,10 +45,10 @@ export type Write =
 /** One write of a batch. */
 export type BatchedWrite = { put: Key & Item } | { delete: Key };
 
-/** Time limit of one operation with its retries, in milliseconds, so that a request can be answered with 503 within 3 seconds. */
+/** Time limit of one request with the SDK's retries, in milliseconds; those after conflicts of transactions come on top (`retry.ts`). */
 const operationTimeoutMs = 2_500;
 
-/** Maximum number of consecutive responses to a batch in which nothing was read or written. Batches are written in the background. */
+/** Maximum number of consecutive responses to a batch in which nothing was read or written. Only functions of the background write batches. */
 const [batchAttempts, batchWriteAttempts] = [3, 10];
 
 const overloaded = () => unavailable('The database of the gate is overloaded. Try again after Retry-After.');
@@ -81,7 +81,7 @@ export interface Table {
   transact(writes: readonly Write[], token?: string): Promise<true | number[]>;
 }
 
-/** A client whose hung connections cost at most 2.5 seconds. */
+/** A client whose tries may each be silent for a second. */
 const documentClient = (): DynamoDBDocumentClient =>
   DynamoDBDocumentClient.from(new DynamoDBClient(awsClientSettings(1_000)), { marshallOptions: { removeUndefinedValues: true } });
 

@@ -53,7 +53,7 @@ given('a call that waits for approval', () => {
     await open('approvals');
     await page.getByText('amount is 501, note is "<b>bold</b>\\u202e"').waitFor();
     await page.getByRole('link', { name: 'Approvals 1', exact: true }).waitFor();
-    expect(await page.title()).toBe('(1) Approvals – Intent Gate');
+    await page.waitForFunction("document.title === '(1) Approvals – Intent Gate'");
     await page.getByRole('row', { name: /in 59 min/ }).waitFor();
     await expectAccessible(page);
     await expectToFit(page);

@@ -510,7 +510,7 @@ describe('over https, in one process', () => {
     expect(cookies).toEqual([main, part(1), part(2)]);
     const remembered = (cookies ?? []).map((cookie) => String(cookie).split(';')[0]);
     const finish = createFinish({ signIns, userPool: { finish: async () => person }, signInSeconds: 43_200 });
-    const state = /attempt=([\w-]+)/.exec(remembered[0] ?? '')?.[1] ?? '';
+    const state = /=state=([\w-]+)/.exec(remembered[0] ?? '')?.[1] ?? '';
     const comeBack = (Cookie: string) => invoke(finish, 'GET /oauth/signed-in', { query: { code: 'c', state }, headers: { Cookie } });
     const all = remembered.join('; ');
     const back = await comeBack(all);

@@ -609,6 +609,12 @@ describe('what a document says of a body is kept', () => {
     expect(JSON.parse((await execute(intent, sent)).body)).toEqual(expected);
   });
 
+  test('the member that tells alternatives apart keeps what the schema itself says of it', () => {
+    const kind = { ...text, enum: ['Cat', 'Dog'] };
+    const schema = object({ kind }, { oneOf: [object({ lives: text }), object({ barks: text })], discriminator: { propertyName: 'kind' } });
+    expect(planOne(json(schema)).intent.input_parameters).toContainEqual({ name: 'kind', ...kind });
+  });
+
   test.each<[described: string, type: string]>([
     ['text/plain; charset=utf-8', 'text/plain; charset=utf-8'],
     ['text/plain;charset=ISO-8859-1', 'text/plain; charset=utf-8'],
