@@ -3,9 +3,9 @@ import type { Attempted } from './once.ts';
 import type { ResolvedCall } from './resolve.ts';
 
 /**
- * What a feature does around the attempt of a call. It may replace the result, and add headers to the answer, and writes: they are stored together
- * with the outcome of a call under an idempotency key, or else before the answer, which has the headers only if they were stored. Names of headers
- * begin with `Execution-`: later answers about the call have them, too, and results of MCP as `intent-gate/execution-...`.
+ * What a feature does around the attempt of a call. It may replace the result, and add headers and writes. Under an idempotency key, both are
+ * stored with the outcome. Without one, the writes are made before the answer, which has the headers only if that succeeds. Names of headers begin
+ * with `Execution-`: later answers about the call have them, too, and results of MCP as `intent-gate/execution-...`.
  */
 export type Around = (execution: Execution, call: ResolvedCall, attempt: () => Promise<Attempted>) => Promise<Attempted>;
 
