@@ -10,9 +10,9 @@ import { compareVersions, splitIntentUid } from '../schemas/intent-uid.ts';
 import { callOf, pathCallOf } from './calls.ts';
 import type { Change, Registered, ServiceChanges } from './compare.ts';
 import { findDifferences } from './differences.ts';
-import { encodeLiteral } from './import/inputs.ts';
 import { makePathSlug } from './import/naming.ts';
 import type { ImportPlan } from './import/plan.ts';
+import { encodeLiteral } from './import/text.ts';
 import { normalizeIntent } from './normal-form.ts';
 
 type Intents = Registered['intents'];

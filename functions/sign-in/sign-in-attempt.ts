@@ -21,6 +21,9 @@ const idOf = (state = ''): string => state.slice(0, 8);
 /** The cookies of so many attempts fit into the headers that API Gateway accepts, or those of one that is marked as long. */
 const maxAttempts = 4;
 
+/** Longer requests are marked as long: so that even attempts which begin at once, and do not see each other's cookies, seldom exceed those headers. */
+const maxShortLength = 1_200;
+
 /**
  * Cookies for what follows an attempt. They need no protection against other hosts: anybody can send a person to `/oauth/authorize` with any request,
  * and the page with the policy shows it; a page that follows is one of the gate's own.
@@ -39,19 +42,22 @@ const pagePath = /^(?:\/[\w-]+)+$/;
 const toCookieText = (destination: Destination): string =>
   [...toQuery(destination)].map(([name, value]) => `${name}=${value.replace(/[^!#$'-*\--:<-[\]-~]/gu, encodeURIComponent)}`).join('&');
 
-const forget = (request: ApiRequest, id: string): string[] => [
+const forget = (request: ApiRequest, id: string, isLong: boolean): string[] => [
   writeCookie(request, '', 0, attemptCookie + id),
-  ...destinationCookies(id).map((name) => writeCookie(request, '', 0, name, callbackPath)),
+  ...destinationCookies(id).flatMap((name, at) => (at === 0 || isLong ? [writeCookie(request, '', 0, name, callbackPath)] : [])),
 ];
 
 /** Removes the cookies of an attempt. */
-export const forgetAttempt = (request: ApiRequest, state: string | undefined): string[] => forget(request, idOf(state));
+export const forgetAttempt = (request: ApiRequest, state: string | undefined): string[] => forget(request, idOf(state), true);
 
 /** Ends earlier attempts for which another one leaves no room. Cookies do not tell their age, so it is all of them, or those marked as long. */
 const makeRoom = (request: ApiRequest, isLong: boolean): string[] => {
   const earlier = readCookies(request, attemptCookie).filter(([id]) => /^[\w-]{8}$/.test(id));
   const isFull = isLong || earlier.length >= maxAttempts;
-  return earlier.flatMap(([id, value]) => (isFull || value.endsWith('&long') ? forget(request, id) : []));
+  return earlier.flatMap(([id, value]) => {
+    const wasLong = value.endsWith('&long');
+    return isFull || wasLong ? forget(request, id, wasLong) : [];
+  });
 };
 
 /**
@@ -68,7 +74,7 @@ export function beginSignIn(
   const names = destinationCookies(idOf(state));
   if (text.length > names.length * maxCookieLength)
     throw new OAuthError('invalid_request', 'The request is too long. Shorten state and the URLs.');
-  const isLong = text.length > maxCookieLength / 2;
+  const isLong = text.length > maxShortLength;
   const parts = names.map((name, at) => [name, text.slice(at * maxCookieLength, (at + 1) * maxCookieLength)] as const);
   return redirect(userPool.signInAddress({ state, verifier }, request.baseUrl), [
     ...makeRoom(request, isLong),

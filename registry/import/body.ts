@@ -137,7 +137,10 @@ function readForm(
     // as separate inputs, the required members of an optional body could not be required
     if (!isRequired && facts.types?.has('null') && facts.required.size > 0) return whole(facts);
   }
-  const isOpen = facts.isOpen === true || facts.isExtended === true || [...facts.required].some((name) => !facts.properties.has(name));
+  const isOpen =
+    facts.isOpen === true ||
+    (facts.isExtended === true && !contentType.startsWith('application/merge-patch+json')) ||
+    [...facts.required].some((name) => !facts.properties.has(name));
   if (!isForm && isOpen) return whole(object);
   if (facts.properties.size === 0)
     return isEmpty(form.schema) && !isOpen ? { ...none, contentType, kind: isRequired ? 'members' : 'none' } : whole(object);
@@ -224,7 +227,8 @@ function fitFormMember(input: Input, { node: form, kind }: Candidate, reading: R
   }
   if (encoding.headers !== undefined) addNote(path, `the header fields of the part ${input.name} are not sent`);
   const typed = isMultipart ? withContentType(input, encoding, path, addNote) : [input];
-  if (input.facts.types === undefined && isJsonType(mainType(encoding.contentType))) return [{ ...(typed[0] ?? input), style: 'json' }];
+  if (input.facts.types === undefined && typed.length === 1 && isJsonType(mainType(encoding.contentType)))
+    return [{ ...(typed[0] ?? input), style: 'json' }];
   if (!isCompound(input.facts)) return typed;
   const requested = text(encoding.style) !== undefined || encoding.explode !== undefined ? readStyle(encoding, 'form') : undefined;
   if (requested === 'other') return leaveOut({ ...input, path }, joinedOtherwise, addNote);
@@ -242,7 +246,7 @@ function withContentType(input: Input, { contentType }: Node, path: string, addN
   const choice = isObject ? undefined : readChoice(types, input.style === 'base64' ? octets : plainText);
   if (choice) return [input, describing(input, 'content_type', choice)];
   const type = (isObject && types.find(isJsonType)) || (types[0] ?? '');
-  if (['', octets, ...(input.style === 'base64' ? [] : [isObject ? json : plainText])].includes(type)) return [input];
+  if (['', input.style === 'base64' ? octets : isObject ? json : plainText].includes(type)) return [input];
   if (partMediaType.safeParse(type).success && (isJsonType(type) || !isObject)) return [{ ...input, contentType: type }];
   addNote(path, `the parameter ${input.name} is not sent as ${text(contentType)}, because an object is JSON`);
   return [input];

@@ -10,6 +10,7 @@ import { type AddNote, type Node, type Note, node, pathOf, text, Unfit } from '.
 import { type Operation, type Reading, readParameters, unplaced } from './operation.ts';
 import { keepMost, makeParameter, maxParameters } from './parameter.ts';
 import { orNull } from './schema.ts';
+import { encodeLiteral } from './text.ts';
 
 const locations = ['path', 'query', 'header', 'cookie', 'querystring'] as const;
 
@@ -57,7 +58,7 @@ function assemble(operation: Operation, body: BodyInputs, context: RequestContex
   );
   // an operation without security, such as one that resets a password, takes a field of the same name for itself
   const isOpen = Array.isArray(operation.node.security) && operation.node.security.length === 0;
-  const isSecret = (input: Input) => !isOpen && isCredential(input, context);
+  const isSecret = (input: Input) => (!isOpen || headers.credentials.query.has(input.name)) && isCredential(input, context);
   const fields = body.kind === 'whole' ? [] : body.inputs.filter((input) => isJsonType(body.contentType) || !isSecret(input));
   const carried = [...fields, ...query.filter((input) => !isSecret(input))];
   const whole = body.kind === 'whole' ? nameWhole(body.inputs, [...carried, ...inHeaders]) : [];
@@ -127,7 +128,8 @@ function readQuery(parameter: Node, reading: Reading): Input[] {
   if (parameter.content !== undefined) return [input];
   const style = readStyle(parameter, 'form');
   if (input.facts.types !== undefined && !isCompound(input.facts)) return [input];
-  return style === 'other' ? leaveOut(input, joinedOtherwise, addNote) : [{ ...input, ...style }];
+  if (style !== 'other') return [{ ...input, ...style }];
+  return input.facts.types === undefined ? [input] : leaveOut(input, joinedOtherwise, addNote);
 }
 
 function readParameter(parameter: Node, location: 'path' | 'query' | 'header', { readSchema, addNote }: Reading): Input {
@@ -138,7 +140,8 @@ function readParameter(parameter: Node, location: 'path' | 'query' | 'header', {
   const described = allOf([{ ...anything, description: text(parameter.description) }, schema]);
   const input: Input = { name, in: location, isRequired: parameter.required === true, facts: described, path };
   if (mediaType === undefined) return input;
-  if (!isJsonType(mediaType)) return { ...input, facts: { ...anyText, description: described.description } };
+  const isText = !isJsonType(mediaType) && (schema.types === undefined || isCompound(schema));
+  if (!isJsonType(mediaType)) return isText ? { ...input, facts: { ...anyText, description: described.description } } : input;
   if (location === 'query') return { ...input, style: 'json' };
   addNote(path, `${name} is JSON written into the ${location}; it became a string`);
   const description = [described.description, 'Written as JSON text.'].filter(Boolean).join(' ');
@@ -204,10 +207,6 @@ function readPlaceholder(name: string, parameter: Node | undefined, operation: O
 function rename(name: string, taken: Set<string>, prefix: string): string {
   for (let candidate = name; ; candidate = prefix + candidate) if (!taken.has(candidate) && candidate !== '__proto__') return candidate;
 }
-
-/** Percent-encodes characters that are not allowed in a path. */
-export const encodeLiteral = (text: string): string =>
-  text.replace(/%(?![0-9a-fA-F]{2})|[^\w\-.~:/?#[\]@!$&'()*+,;=%]/gu, (character) => encodeURIComponent(character));
 
 function limit(inputs: Input[], operation: Operation, addNote: AddNote): Input[] {
   const path = pathOf(operation.node);

@@ -61,10 +61,10 @@ export async function joinFiles(text: string, library: Library, isLarge = false)
   const main = locate(readDocument(text), '', findFrom(origin));
   add(origin, main);
   const seen = new Set<unknown>();
-  for (let wave = [main.root]; wave.length > 0; ) {
-    const references = wave.flatMap((value) => [...referencesIn(value, seen, notes)]);
+  for (let wave: [value: unknown, isMap: boolean][] = [[main.root, false]]; wave.length > 0; ) {
+    const references = wave.flatMap(([value, isMap]) => [...referencesIn(value, seen, notes, isMap)]);
     const addresses = new Set<string>();
-    for (const reference of references) {
+    for (const [reference] of references) {
       const file = fileOf(reference);
       const from = origins.get(homeOf(reference));
       if (file === '' || from === undefined) continue;
@@ -76,7 +76,7 @@ export async function joinFiles(text: string, library: Library, isLarge = false)
     await concurrently(addresses, readsAtOnce, async (address) => void parts.set(address, await readPart(address)));
     for (const address of addresses) add(address, parts.get(address) ?? main);
     // next, search only the targets of references
-    wave = references.map((reference) => lookUp(reference, String(reference.$ref))).filter(isNode);
+    wave = references.map(([reference, isMap]) => [lookUp(reference, String(reference.$ref)), isMap]);
   }
   return { document: main.root, notes, files, left: [...left].sort() };
 }
@@ -97,15 +97,15 @@ const opaque = new Set(
 
 const prose = new Set(['description', 'title', 'summary']);
 
-/** Objects with a reference where OpenAPI allows one. Adds notes on references elsewhere. */
-function* referencesIn(value: unknown, seen: Set<unknown>, notes: Note[], isMap = false): Generator<Node> {
+/** Objects with a reference, and whether they are maps, where one may be. Adds notes on references elsewhere. */
+function* referencesIn(value: unknown, seen: Set<unknown>, notes: Note[], isMap = false): Generator<[reference: Node, isMap: boolean]> {
   if (typeof value !== 'object' || value === null || seen.has(value)) return;
   seen.add(value);
   if (Array.isArray(value)) {
     for (const item of value) yield* referencesIn(item, seen, notes);
     return;
   }
-  if (typeof node(value).$ref === 'string') yield node(value);
+  if (typeof node(value).$ref === 'string') yield [node(value), isMap];
   for (const [name, member] of Object.entries(value)) {
     if (!isMap && (opaque.has(name) || name.startsWith('x-'))) continue;
     if (isMap || !prose.has(name)) yield* referencesIn(member, seen, notes, !isMap && maps.has(name) && isNode(member));

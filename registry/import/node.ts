@@ -95,11 +95,19 @@ export function follow(value: unknown): Node | string {
   return here;
 }
 
-/** The members of a map. Some documents keep one in a file of its own, though OpenAPI allows no reference there. */
-export const membersOf = (value: unknown): Node => {
-  const target = follow(value);
-  return typeof target === 'string' ? {} : target;
-};
+/**
+ * The members of a map. Some documents keep one in a file of its own, though OpenAPI allows no reference there.
+ * @param addNote - notes that the file cannot be read
+ * @throws Unfit without `addNote`
+ */
+export function membersOf(value: unknown, addNote?: AddNote): Node {
+  const { $ref: reference, ...own } = node(value);
+  if (text(reference) === undefined) return node(value);
+  const target = addNote ? follow(value) : resolve(value);
+  if (typeof target !== 'string') return { ...target, ...own };
+  addNote?.(pathOf(value), `the reference ${target}; what it describes was left out`);
+  return own;
+}
 
 /** The file of an object; undefined for objects that the import created. */
 export const homeOf = (value: Node): Home | undefined => value[home] as Home | undefined;

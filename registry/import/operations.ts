@@ -1,6 +1,6 @@
 import { methods } from '../../schemas/intent.ts';
 import { digest, makePathSlug, makeSlug } from './naming.ts';
-import { isNode, type Node, node, pathOf, resolve, text, Unfit } from './node.ts';
+import { isNode, membersOf, type Node, node, pathOf, resolve, text, Unfit } from './node.ts';
 import type { Operation } from './operation.ts';
 import type { DocumentWalk } from './walk.ts';
 
@@ -18,7 +18,7 @@ export const listOperations = (walk: DocumentWalk): Listed[] => resolveCollision
 
 function* readOperations(walk: DocumentWalk): Generator<Listed> {
   const skip = (operation: string, path: string, reason: string) => walk.skipped.push({ operation, path, reason });
-  const paths = walk.attempt('paths', () => resolve(walk.root.paths)) ?? {};
+  const paths = walk.attempt('paths', () => membersOf(walk.root.paths)) ?? {};
   for (const [path, item] of Object.entries(paths)) {
     if (path.startsWith('x-')) continue;
     if (!path.startsWith('/')) {

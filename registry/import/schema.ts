@@ -61,7 +61,7 @@ export function openSchemaReader(addNote: AddNote): ReadSchema {
     // a schema that extends another one is not extended itself
     const extendsThem = parts.length > 1 || own.properties.size > 0;
     const bases = extendsThem ? parts.map((part) => ({ ...part, isExtended: undefined })) : parts;
-    const facts = allOf([own, ...readReference(schema), ...bases, ...alternatives]);
+    const facts = withSelector(allOf([own, ...readReference(schema), ...bases, ...alternatives]), schema, alternatives);
     open.delete(schema);
     return isNullable(schema) ? orNull(facts) : facts;
   }
@@ -91,12 +91,9 @@ export function openSchemaReader(addNote: AddNote): ReadSchema {
     if (isRegExpLiteral(schema.pattern))
       note('pattern was left out: it is written between slashes, as in JavaScript, and would refuse every value without them');
     // members are read lazily, after their parent, so a schema may contain itself
-    const described = Object.entries(membersOf(schema.properties)).filter(([, member]) => member !== false);
-    const properties = new Map(described.map(([name, member]) => [name, memoize(() => read(member))]));
+    const described = Object.entries(membersOf(schema.properties, addNote)).filter(([, member]) => member !== false);
+    const properties = described.map(([name, member]) => [name, memoize(() => read(member))] as const);
     const hasAlternatives = list(schema.oneOf).length + list(schema.anyOf).length > 0;
-    // alternatives often do not describe the member that tells them apart
-    const selector = hasAlternatives ? text(node(schema.discriminator).propertyName) : undefined;
-    if (selector !== undefined && !properties.has(selector)) properties.set(selector, () => ({ ...anything, types: new Set(['string']) }));
     return {
       types: readTypes(schema),
       ...Object.fromEntries(Object.entries(readers).map(([name, readConstraint]) => [name, readConstraint(schema)])),
@@ -107,7 +104,7 @@ export function openSchemaReader(addNote: AddNote): ReadSchema {
       isBinary: isBytes(schema) || undefined,
       isEncoded: /^base64(url)?$/i.test(String(schema.contentEncoding)) || undefined,
       // other schemas extend this one by `allOf`
-      isExtended: (schema.discriminator !== undefined && !hasAlternatives) || undefined,
+      isExtended: ((schema.discriminator ?? undefined) !== undefined && !hasAlternatives) || undefined,
       items: readItems(schema),
       values: isNode(schema.additionalProperties) ? memoize(() => read(schema.additionalProperties)) : undefined,
       isOpen: [schema.additionalProperties, schema.unevaluatedProperties, ...Object.values(node(schema.patternProperties))].some(
@@ -119,7 +116,7 @@ export function openSchemaReader(addNote: AddNote): ReadSchema {
       minItems: count(schema.minItems),
       maxItems: count(schema.maxItems),
       path: text(schema.$ref) === undefined ? pathOf(schema) : undefined,
-      properties,
+      properties: new Map(properties),
       required: new Set(texts(schema.required)),
     };
   }
@@ -148,6 +145,14 @@ function readAlternatives(branches: Facts[], schema: Node, addNote: AddNote): Fa
     addNote(pathOf(schema), 'has alternatives; their members were merged, and only those that every alternative requires are required');
   }
   return real.length < branches.length ? orNull(united) : united;
+}
+
+/** Adds the member that tells alternatives apart, which they often do not describe. */
+function withSelector(facts: Facts, { discriminator }: Node, alternatives: readonly Facts[]): Facts {
+  const selector = text(node(discriminator).propertyName);
+  const isLacking = selector !== undefined && !facts.properties.has(selector) && alternatives.some(({ properties }) => properties.size > 0);
+  if (!isLacking) return facts;
+  return { ...facts, properties: new Map([...facts.properties, [selector, () => ({ ...anything, types: new Set(['string']) })]]) };
 }
 
 /** How documents before OpenAPI 3.1 allow null. */

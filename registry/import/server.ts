@@ -1,5 +1,6 @@
 import { DocumentError } from './document.ts';
 import { list, type Node, node, pathOf, text, Unfit, written } from './node.ts';
+import { encodeLiteral } from './text.ts';
 
 export interface Addresses {
   /** replaces the servers of the document itself, not those of its paths and operations */
@@ -41,7 +42,7 @@ function resolveAddress(address: string, base: string | undefined): string | und
   if (address === '' || address.includes('{')) return undefined;
   if (/^[a-z][a-z0-9+.-]*:/i.test(address)) {
     const [, host = '', path = ''] = /^(https?:\/\/[^/\\?#]+)(.*)$/is.exec(address) ?? [];
-    return host !== '' && URL.canParse(address) ? host + path.replace(/[^\x21-\x7e]+/g, encodeURIComponent) : undefined;
+    return host !== '' && URL.canParse(address) && !/\p{Cc}/u.test(address) ? host + encodeLiteral(path) : undefined;
   }
   return /^\/{3}|[\\\t\n\r]/.test(address) || base === undefined ? undefined : URL.parse(address, base)?.href;
 }

@@ -40,6 +40,12 @@ export function withDefault(description: string | undefined, value: unknown, max
 }
 
 /** A name on one line, at most 200 characters by default; undefined if nothing is left. */
+/** Percent-encodes characters that are not allowed in a path. Lone surrogates, which have no encoding, stay, and are refused later. */
+export const encodeLiteral = (text: string): string =>
+  text.replace(/%(?![0-9a-fA-F]{2})|[^\w\-.~:/?#[\]@!$&'()*+,;=%]/gu, (character) =>
+    character.isWellFormed() ? encodeURIComponent(character) : character,
+  );
+
 export function fitName(text: string | undefined, path: string, addNote: AddNote, maximum = maxNameLength): string | undefined {
   const given = text?.toWellFormed().normalize('NFC').replace(/\s+/g, ' ') ?? '';
   const cleaned = clean(given, 'the name', path, addNote).replace(/\s+/g, ' ').trim();

@@ -55,7 +55,8 @@ export class DocumentWalk extends Walk implements Reading {
     this.isBefore31 = this.isSwagger || this.isVersion('3.0');
     this.root = this.isSwagger ? { ...this.document, servers: readServers(this.document) } : this.document;
     this.info = node(this.root.info);
-    this.schemes = membersOf(this.isSwagger ? this.document.securityDefinitions : membersOf(this.document.components).securitySchemes);
+    const components = membersOf(this.document.components, this.addNote);
+    this.schemes = membersOf(this.isSwagger ? this.document.securityDefinitions : components.securitySchemes, this.addNote);
   }
 
   isVersion(version: string): boolean {

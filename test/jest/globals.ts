@@ -22,8 +22,12 @@ export const jest = {
   advanceTimersByTimeAsync: timers.advanceTimersByTimeAsync.bind(timers),
 };
 
-// What `expect` noted during a test without throwing counts as its failure.
-addEventHandler((event) => {
+const soon = setImmediate;
+
+// What `expect` noted during a test without throwing counts as its failure, and so does a rejection that a test or hook has left behind.
+addEventHandler(async (event) => {
+  if (['test_fn_success', 'test_fn_failure', 'hook_success'].includes(event.name)) await new Promise((resolve) => soon(resolve));
   if (event.name === 'test_start') expect.setState({ currentTestName: event.test.name, suppressedErrors: [] });
-  if (event.name === 'test_done') event.test.errors.push(...expect.getState().suppressedErrors);
+  if (event.name === 'test_done')
+    event.test.errors.push(...expect.getState().suppressedErrors, ...expect.extractExpectedAssertionsErrors().map(({ error }) => error));
 });

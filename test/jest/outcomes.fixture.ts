@@ -16,6 +16,11 @@ test('leaves a rejection', async () => {
   void Promise.reject(new Error('unheard'));
   await wait(20);
 });
+test('leaves a rejection as it ends', () => {
+  void Promise.reject(new Error('unheard'));
+});
+test('exits', () => process.exit(0));
+test('has too few assertions', () => expect.assertions(1));
 test.skip('is skipped', () => {});
 test('leaves a mock, a clock and a variable', () => {
   jest.useFakeTimers();

@@ -26,7 +26,7 @@ const toAssertionResult = ({ testPath, status, errors, errorsDetailed, duration 
   };
 };
 
-/** Errors that nothing catches go to `fail`, and not to Jest's listeners, which would end the process. Returns what undoes that. */
+/** Errors that nothing catches, and attempts to exit, go to `fail`, and not to Jest's listeners, which would end the process. Returns what undoes that. */
 function onUncaught(fail: (error: Error) => void) {
   const undo = (['uncaughtException', 'unhandledRejection'] as const).map((event) => {
     const listeners = process.rawListeners(event) as NodeJS.UnhandledRejectionListener[];
@@ -36,7 +36,14 @@ function onUncaught(fail: (error: Error) => void) {
       for (const listener of listeners) process.on(event, listener);
     };
   });
+  const { exit } = process;
+  process.exit = (code) => {
+    const error = new Error(`process.exit(${code}) was called`);
+    fail(error);
+    throw error;
+  };
   return () => {
+    process.exit = exit;
     for (const restore of undo) restore();
   };
 }

@@ -22,6 +22,7 @@ import {
   requireSameCredential,
 } from '../registry/live-intents.ts';
 import { buildRequest, type UpstreamCall, type UpstreamRequest } from '../relay/build-request.ts';
+import { carriesCredential } from '../relay/credential.ts';
 import { expectedInputs, nullRules } from '../relay/endpoint.ts';
 import { ApiError } from '../runtime/api-error.ts';
 import { isCatalogueHidden } from '../runtime/environment.ts';
@@ -141,7 +142,7 @@ export function openResolver({ intents, slowCalls, observers = [], hidesOthers =
     const recheck = openRecheck(async () => {
       const again = await findLive(await read(claims, intent_uid));
       requireNotPaused(again);
-      requireSameCredential(again, live);
+      if (carriesCredential(live.service, new URL(upstreamRequest.url).origin)) requireSameCredential(again, live);
       call.token?.recheck(again);
     }, first.startedMs);
     const live = await findLive(first);

@@ -91,7 +91,7 @@ function members(object: Members, position: Position, reads: Record<string, Read
   for (const [given, value] of Object.entries(object)) {
     const name = usual(synonyms, bare(given));
     if (Object.hasOwn(result, name)) position.at(given).refuse(`repeats ${name}; remove it`);
-    else result[name] = reads[name]?.(value, position.at(given)) ?? value;
+    else result[name] = (Object.hasOwn(reads, name) ? reads[name]?.(value, position.at(given)) : undefined) ?? value;
   }
   return result;
 }
@@ -128,7 +128,7 @@ function typed(given: unknown, type: unknown, position: Position): unknown {
   if (name === 'boolean' && /^(true|false)$/.test(text)) return text === 'true';
   if (name === 'time') return text.replace(/^(\d\d:\d\d):00$/, '$1');
   if (numberTypes.test(name)) {
-    const [, sign = '', digits] = /^(?:\+|(-))?0*(\d+(?:\.\d+)?(?:e[+-]?\d+)?)$/i.exec(text) ?? [];
+    const [, sign = '', digits] = /^(?:\+|(-))?0*((?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?)$/i.exec(text) ?? [];
     const isMeant = digits !== undefined && (/^(double|float)$/.test(name) || !/e/i.test(digits));
     const number = isMeant ? toDouble(toNumeric(sign + digits)) : undefined;
     if (number === undefined) position.refuse('must be a decimal number that is exact as a 64-bit floating point number');

@@ -609,6 +609,23 @@ describe('what a document says of a body is kept', () => {
     expect(JSON.parse((await execute(intent, sent)).body)).toEqual(expected);
   });
 
+  test.each<[string, object, inputs: string[]]>([
+    ['of which one cannot be read', { oneOf: [object({ lives: text }), { $ref: '#/components/schemas/Gone' }] }, ['body: any, required']],
+    [
+      'that are lists',
+      {
+        oneOf: [
+          { type: 'array', items: text },
+          { type: 'array', items: file },
+        ],
+      },
+      ['body: array, required'],
+    ],
+    ['that are values', { oneOf: [text, { type: 'integer' }] }, ['body: any, required']],
+  ])('a discriminator adds no member to alternatives %s', (_, schema, inputs) => {
+    expect(inputsOf(planOne(json({ ...schema, discriminator: { propertyName: 'kind' } })).intent)).toEqual(inputs);
+  });
+
   test('the member that tells alternatives apart keeps what the schema itself says of it', () => {
     const kind = { ...text, enum: ['Cat', 'Dog'] };
     const schema = object({ kind }, { oneOf: [object({ lives: text }), object({ barks: text })], discriminator: { propertyName: 'kind' } });
@@ -645,6 +662,8 @@ describe('what a document says of a body is kept', () => {
     expect(body).toContain('name="filter"\r\nContent-Type: application/json\r\n\r\n[1,2]\r\n');
     expect(body).toContain('name="note"\r\n\r\nn\r\n');
     expect(notes).toContain('the header fields of the part metadata are not sent');
+    const choice = { schema: object({ u: {} }), encoding: { u: { contentType: 'application/json, text/plain' } } };
+    expect(inputsOf(planOne(content({ 'multipart/form-data': choice })).intent)).toEqual(['u: any', 'u_content_type: string']);
   });
 });
 
@@ -657,6 +676,8 @@ test.each<[string, object, sent: unknown, expected: string]>([
   ],
   ['of any type, joined', { schema: {}, explode: false }, ['a', 'b'], '?f=a,b'],
   ['of any type', { schema: {} }, 'a', '?f=a'],
+  ['of any type, in a style of paths', { schema: {}, style: 'matrix' }, 'a', '?f=a'],
+  ['as a number in text', { content: { 'text/plain': { schema: { type: 'integer', minimum: 1 } } } }, 2, '?f=2'],
   ['as XML', { content: { 'application/xml': { schema: object({ a: text }) } } }, '<a>1</a>', '?f=%3Ca%3E1%3C%2Fa%3E'],
 ])('a query parameter %s is written as the document says', async (_, parameter, sent, expected) => {
   const { intent } = planOne({ parameters: [{ name: 'f', in: 'query', ...parameter }] });

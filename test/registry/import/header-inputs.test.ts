@@ -93,6 +93,9 @@ describe('headers', () => {
       );
     expect(namesOf({ security: [{ key: [] }] })).toEqual(['q']);
     expect(namesOf({ security: [] })).toEqual(['token', 'q']);
+    // calls would replace the value by that of the credential
+    components.securitySchemes.key.in = 'query';
+    expect(namesOf({ security: [] })).toEqual(['q']);
   });
 
   test.each(['X-Request-Id', 'traceparent', 'TraceState'])('the header %s, which the gate sends itself, is not an input', (name) => {

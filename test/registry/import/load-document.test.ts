@@ -84,6 +84,45 @@ describe('a document in several files', () => {
     ]);
   });
 
+  test('a document in several files may have maps of any names in files of their own', async () => {
+    write({
+      'openapi.yaml': `${openApi}paths: { $ref: 'paths.yaml', /other: { get: { operationId: other, responses: {} } } }\n`,
+      'paths.yaml': [
+        '/pets:',
+        '  post:',
+        '    operationId: add',
+        "    requestBody: { content: { application/json: { schema: { type: object, properties: { $ref: 'properties.yaml' } } } } }",
+        "    responses: { $ref: 'responses.yaml' }",
+      ].join('\n'),
+      'responses.yaml': "default: { $ref: 'done.yaml' }",
+      'done.yaml': 'description: Done',
+      'properties.yaml': ['description', 'tags', 'x-rate'].map((name) => `${name}: { $ref: 'text.yaml' }`).join('\n'),
+      'text.yaml': 'type: string',
+    });
+    const { intents, notes, skipped } = await plan('openapi.yaml');
+    const inputs = ['description', 'tags', 'x-rate'].map((name) => ({ name, type: 'string' }));
+    expect([intents.map(({ input_parameters }) => input_parameters), notes, skipped]).toEqual([[inputs, []], [], []]);
+  });
+
+  test('a document in several files says what it has lost with a map that cannot be read', async () => {
+    const body = (content: string) => `requestBody: { content: ${content} }, responses: {}`;
+    const paths = [
+      `/a: { post: { operationId: a, ${body("{ $ref: 'gone.yaml' }")} } }`,
+      `/b: { post: { operationId: b, ${body("{ application/json: { schema: { type: object, properties: { $ref: 'gone.yaml' } } } }")} } }`,
+      "/c: { post: { operationId: c, responses: { $ref: 'gone.yaml' } } }",
+    ];
+    write({ 'openapi.yaml': `${openApi}paths:\n${paths.map((path) => `  ${path}\n`).join('')}` });
+    const { intents, notes, skipped } = await plan('openapi.yaml');
+    expect(intents.map(({ intent_uid }) => intent_uid)).toEqual([expect.stringMatching(/:b:/)]);
+    expect(notes).toEqual([
+      {
+        path: '/paths/~1b/post/requestBody/content/application~1json/schema/properties',
+        note: `the reference ${unread}; what it describes was left out`,
+      },
+    ]);
+    expect(skipped.map(({ operation }) => operation)).toEqual(['POST /a', 'POST /c']);
+  });
+
   test('a document whose paths cannot be read says why', async () => {
     write({ 'openapi.yaml': `${openApi}paths: { $ref: 'gone.yaml' }` });
     expect(await plan('openapi.yaml')).toMatchObject({

@@ -184,6 +184,8 @@ describe('unsupported members and terms', () => {
   test.each<[string, object, string]>([
     ['another action', at({ action: 'odrl:play' }), '/permission/0/action'],
     ['the name of a method of every object', at({ toString: 1 }), '/permission/0/toString'],
+    ['another name of that kind', { ...canonical, __defineGetter__: 1 }, '/__defineGetter__'],
+    ['a number of endless zeros', permit({ rightOperand: typed(`${'0'.repeat(200_000)}x`, 'double') }), `${first}/rightOperand`],
     ['the operator of such a name', permit({ operator: 'constructor' }), `${first}/operator`],
     ['an assigner', at({ assigner: 'urn:somebody' }), '/permission/0/assigner'],
     ['a choice', at({ constraint: [{ or: { '@list': bare } }] }), `${first}/or`],
