@@ -19,7 +19,9 @@ export function candidatesFor(subject: Subject, conditions: readonly Condition[]
       return [call, ...constants.map((value) => ({ ...call, [fact]: String(value) }))];
     }
     case 'dateTime':
-      return [sinceMs, ...neighbours(constants).filter(isInstant).map(millisecondsOf)].map((nowMs) => ({ ...call, nowMs }));
+      return [sinceMs, ...neighbours(constants).map((value) => (isInstant(value) ? millisecondsOf(value) : Date.parse(String(value))))]
+        .filter(Number.isFinite)
+        .map((nowMs) => ({ ...call, nowMs }));
     case 'method':
       return methods.map((method) => ({ ...call, method }));
     case 'tag':
