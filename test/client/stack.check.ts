@@ -167,6 +167,21 @@ print(json.dumps([canonical_digest(value) for value in json.loads(sys.argv[1], p
     expect(statSync(key).mode & 0o777).toBe(0o600);
   });
 
+  test.each([-290, 290])('the Python client gets a PAT with a clock that is %i seconds off', async (seconds) => {
+    const words = ['intent-gate', '--key', join(folder, `clock-${seconds}.key`), '--accept-policy', 'execute', country, '{"code":"JP"}'];
+    const { stdout } = await python(
+      '-c',
+      `import runpy, sys, time
+right, off = time.time, float(sys.argv[1])
+time.time = lambda: right() + off
+sys.argv = sys.argv[2:]
+runpy.run_module("intent_gate", run_name="__main__")`,
+      String(seconds),
+      ...words,
+    );
+    expect(JSON.parse(stdout).name).toBe('Japan');
+  });
+
   test('the Python client requests a part of the answer, runs only an unchanged intent, and repeats the reason of the service', async () => {
     const execute = (...args: string[]) =>
       python('-m', 'intent_gate', '--accept-policy', 'execute', ...args).catch((error) => error) as Promise<{

@@ -32,6 +32,17 @@ test.each(forAdmins)('$method $path is for admins alone, and takes nothing but J
   expect(asText).toMatchObject({ status: 415, body: { error: { code: 'UNSUPPORTED_MEDIA_TYPE' } } });
 });
 
+test.each(['merge-patch+json', 'json-patch+json', 'ld+json', 'vnd.api+json', 'xml', 'proto+json'])(
+  'what a path can do does not depend on the type of a body that it does not take: application/%s',
+  async (type) => {
+    const headers = { 'Content-Type': `application/${type}` };
+    const refused = await api.call('PATCH', '/api/services/x', { headers, body: '{}' });
+    expect([refused.status, refused.headers.get('allow')]).toEqual([405, expect.stringContaining('PUT')]);
+    expect((await api.call('GET', '/health', { headers })).status).toBe(200);
+    expect((await api.call('POST', '/nowhere', { headers, body: '{}' })).status).toBe(404);
+  },
+);
+
 test('the next search, read and execution see what an admin has written, renamed and deleted', async () => {
   const uid = 'e2e.example:changing:v1';
   const servicePath = `/api/services/${await api.createIntent(intentBody(uid))}`;
