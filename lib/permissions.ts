@@ -135,8 +135,9 @@ function tablePermissions(table: NonNullable<Needs['table']>): Permission[] {
   if (stray) throw new TypeError(`no partitions of the kind ${stray}: the declaration must import the module that defines them`);
   const spans = (Object.keys(actionOf) as TableOperation[]).flatMap((operation) => {
     const kindsIn = (...tables: TableName[]) =>
-      (Object.keys(partitions) as RecordKind[]).filter(
-        (kind) => tables.includes(partitions[kind].table) && table[kind]?.includes(operation),
+      // in the order of the declarations, which does not depend on the order in which modules were loaded
+      (Object.keys(kindNames) as RecordKind[]).filter(
+        (kind) => table[kind]?.includes(operation) && tables.includes(partitions[kind].table),
       );
     const groups = operation === 'getAll' ? [kindsIn(...tableNames)] : tableNames.map((name) => kindsIn(name));
     return groups.flatMap((kinds) => (kinds.length > 0 ? [{ operation, kinds }] : []));
