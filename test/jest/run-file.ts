@@ -50,8 +50,8 @@ function onUncaught(fail: (error: Error) => void) {
 
 /**
  * Jest's `testRunner`: runs a test file as Node runs any program. By default, Jest loads every module anew for each file, in a context of its own, which
- * took half of the processor time of all tests. Here the files that a process runs share modules, which keep what they read when they were first imported, but neither mocks nor environment
- * variables.
+ * took half of the processor time of all tests. Here the files that a process runs share modules, which keep what they read when they were first
+ * imported, but neither mocks nor environment variables.
  */
 export default async function runFile(
   global: Config.GlobalConfig,
