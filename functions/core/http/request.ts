@@ -172,8 +172,7 @@ function refuseOtherNames(event: APIGatewayProxyEvent, known: string[]): void {
 function singleValues(valuesOf: (name: string) => string[], names: string[]): Record<string, string> {
   const values: Record<string, string> = {};
   for (const name of names) {
-    // RFC 8707 section 2 lets clients repeat this one
-    const given = name === 'resource' ? [...new Set(valuesOf(name))] : valuesOf(name);
+    const given = [...new Set(valuesOf(name))];
     if (given.length > 1) throw invalidParameter([{ path: pointer([name]), problem: 'must be given once' }]);
     if (given[0] !== undefined && given[0] !== '') values[name] = given[0];
   }
