@@ -4,7 +4,7 @@ import { type Exchange, openHttp } from '../client/http.ts';
 import { issuePath, readPat } from '../client/pats.ts';
 import { readAnswer } from '../registry/api.ts';
 import { CliFailure } from '../registry/failure.ts';
-import { intentPage } from '../schemas/intent.ts';
+import { intentPage } from '../schemas/intent-pages.ts';
 import { keyPatClaims, patType } from '../schemas/pat.ts';
 import { policy } from '../schemas/policy.ts';
 import { expectStatus, readError, signPolicy, tamper } from './probes.ts';

@@ -1,4 +1,5 @@
-import { type IntentInput, intentChanges } from '../schemas/intent.ts';
+import type { IntentInput } from '../schemas/intent.ts';
+import { intentChanges } from '../schemas/intent-changes.ts';
 import { digestIntent } from '../schemas/intent-digest.ts';
 import { type AdminAction, serveAdmin } from './core/admin/for-admins.ts';
 import { openEvents } from './core/aws/invoke-function.ts';

@@ -1,4 +1,4 @@
-import { listIntent, serviceIntentsQuery } from '../schemas/intent.ts';
+import { listIntent, serviceIntentsQuery } from '../schemas/intent-pages.ts';
 import { paginate } from '../schemas/pagination.ts';
 import { mayChange } from './core/admin/admin.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';

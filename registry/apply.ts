@@ -1,7 +1,8 @@
 import { Refusal } from '../client/errors.ts';
 import { stringifyJson } from '../client/json.ts';
 import type { Issue } from '../schemas/errors.ts';
-import { type IntentInput, maxChangedIntents } from '../schemas/intent.ts';
+import type { IntentInput } from '../schemas/intent.ts';
+import { maxChangedIntents } from '../schemas/intent-changes.ts';
 import { type ServiceInput, savedService } from '../schemas/service.ts';
 import { type RegistryContext, readAnswer } from './api.ts';
 import type { ServiceChanges } from './compare.ts';

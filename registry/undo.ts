@@ -1,6 +1,6 @@
 import { Refusal } from '../client/errors.ts';
 import { type ChangeDetails, changeDetails, changePage, type LoggedChange, recordVersions } from '../schemas/changes.ts';
-import { intentsChanged } from '../schemas/intent.ts';
+import { intentsChanged } from '../schemas/intent-changes.ts';
 import { savedService } from '../schemas/service.ts';
 import { type Api, readAnswer } from './api.ts';
 import { type Difference, findDifferences } from './differences.ts';

@@ -4,7 +4,6 @@ import { digestIntent, intentDigest } from './intent-digest.ts';
 import { intentUid, splitIntentUid } from './intent-uid.ts';
 import { jsonPointer, jsonPointers } from './json-pointer.ts';
 import { acceptedMediaTypes, bodyMediaType } from './media-type.ts';
-import { listQuery, pagination } from './pagination.ts';
 import { parameterSummary, parameters, recordedParameter, summarizeParameter } from './parameter.ts';
 import { description, name } from './text.ts';
 
@@ -101,56 +100,11 @@ export const intentInput = z
 
 export type IntentInput = z.infer<typeof intentInput>;
 
-/** Maximum number of intents per request: a transaction holds 100 items, and each intent takes up to three. */
-export const maxChangedIntents = 30;
-
-/** The body that changes several intents of a service in one transaction. */
-export const intentChanges = z
-  .strictObject({
-    create: z.array(intentInput).default([]),
-    replace: z.array(intentInput).default([]).describe('whole records, identified by their uids'),
-    delete: z.array(intentUid).default([]),
-    if_match: z
-      .record(z.string(), z.string().max(200))
-      .default({})
-      .describe(
-        'for each uid, the digest or entity tag that was read with the intent; 409 if the intent has changed since. A digest covers what agents read, an entity tag the whole intent',
-      ),
-  })
-  .superRefine((changes, context) => {
-    const uids = [
-      ...changes.create.map(({ intent_uid }, at) => ({ uid: intent_uid, path: ['create', at, 'intent_uid'] })),
-      ...changes.replace.map(({ intent_uid }, at) => ({ uid: intent_uid, path: ['replace', at, 'intent_uid'] })),
-      ...changes.delete.map((uid, at) => ({ uid, path: ['delete', at] })),
-    ];
-    const refuse = (path: PropertyKey[], message: string) => context.addIssue({ code: 'custom', path, message });
-    if (uids.length > maxChangedIntents) refuse([], `must have at most ${maxChangedIntents} changes; send the others in further requests`);
-    for (const [at, { uid, path }] of uids.entries()) {
-      if (uids.findIndex((other) => other.uid === uid) < at) refuse(path, 'must not be the uid of another change in the same request');
-    }
-    for (const uid of Object.keys(changes.if_match)) {
-      if (!uids.some((other) => other.uid === uid && other.path[0] !== 'create'))
-        refuse(['if_match', uid], 'must be the uid of an intent that is replaced or deleted');
-    }
-  })
-  .meta({ id: 'IntentChanges', description: 'Up to 30 changes of intents of one service, made in one transaction.' });
-
-export type IntentChanges = z.infer<typeof intentChanges>;
-
-export const intentsChanged = z
-  .strictObject({
-    seq: z.int().describe('number of the log entry (`GET /api/changes`)'),
-    intents: z
-      .array(z.strictObject({ intent_uid: intentUid, digest: intentDigest }))
-      .describe('the created and replaced intents, in the order of the request, with their new digests'),
-  })
-  .meta({ id: 'IntentsChanged', description: 'The changes that were made.' });
-
 const terms = z.array(z.string()).describe('what the usage policy states about this intent in particular, in plain sentences');
 
 const paused = z.literal(true).describe('present while an admin has paused the service: executions are refused (503)');
 
-const health = z
+export const health = z
   .strictObject({
     calls: z.int().min(0).describe("calls of the intent's endpoint"),
     failures: z.int().min(0).describe('calls without an answer, or answered with 401, 403, 429 or 5xx'),
@@ -276,87 +230,4 @@ export const toSavedIntent = (intent: Pick<IntentInput, 'intent_uid' | 'intent_n
   intent_uid: intent.intent_uid,
   intent_name: intent.intent_name,
   description: intent.description,
-});
-
-/** One row of a service's intents. */
-export const listedIntent = savedIntent
-  .extend({
-    tags: z.array(z.string()),
-    method: z.enum(methods).optional().describe('absent, like url, if an earlier version of the gate wrote the entry'),
-    url: z.string().optional().describe('the address that is called, with its placeholders'),
-    deprecated: z.boolean().optional().describe('absent if it is not deprecated'),
-    draft: z.boolean().optional().describe('absent if it is not a draft; only admins of the service see drafts'),
-  })
-  .meta({ id: 'ListedIntent' });
-
-const pageOf = <T extends z.ZodType>(intent: T) => z.strictObject({ intents: z.array(intent), pagination });
-
-export const intentList = pageOf(listedIntent).meta({
-  id: 'IntentList',
-  description: "A page of a service's intents, ordered by intent_uid.",
-});
-
-export type IntentList = z.infer<typeof intentList>;
-
-/** The query of a service's intents (endpoint 10). */
-export const serviceIntentsQuery = listQuery.extend({
-  view: z
-    .literal('full')
-    .optional()
-    .describe('full: complete records, without the terms of the policy. A page may then be shorter; only `Link` leads to the next one'),
-});
-
-export const fullIntentList = z
-  .strictObject({
-    intents: z.array(fullIntent),
-    etags: z.record(z.string(), z.string()).describe('the entity tag of each intent, as for `If-Match` and `if_match`'),
-    total_results: z.int().min(0).describe('number of intents on all pages'),
-  })
-  .meta({ id: 'FullIntentList', description: "A page of a service's complete intents with `view=full`, ordered by intent_uid." });
-
-/** Why a search found an intent. */
-const match = z.strictObject({
-  score: z.number().describe('relevance to the query, comparable within one response; 0 without a query'),
-  words: z.array(z.string()).describe('the words of the query that the intent contains; empty if it was found by similarity'),
-});
-
-export type Match = z.infer<typeof match>;
-
-export const intentPage = pageOf(intentDetails.extend({ match: match.optional(), health: health.optional() })).meta({
-  id: 'IntentPage',
-  description: 'A page of search results; `match` is present with `explain=true`.',
-});
-
-const briefIntent = z
-  .strictObject({
-    intent_uid: intentUid,
-    intent_name: z.string(),
-    summary: z.string().describe('the first sentence of the description'),
-    required: z.array(z.string()).describe('the names of the required inputs'),
-    match: match.optional(),
-    health: health.optional(),
-  })
-  .meta({ id: 'BriefIntent', description: 'A summary of an intent. GET /api/intents/{intent_uid} returns the details.' });
-
-export type BriefIntent = z.infer<typeof briefIntent>;
-
-export const cataloguePage = pageOf(
-  briefIntent.extend({ service_name: z.string(), method: z.enum(methods), tags: z.array(z.string()) }),
-).meta({ id: 'CataloguePage', description: 'A page of search results with `view=catalogue`.' });
-
-export type CataloguePage = z.infer<typeof cataloguePage>;
-
-export const briefPage = pageOf(briefIntent).meta({ id: 'BriefPage', description: 'A page of search results with `view=brief`.' });
-
-/** The members of an intent that a list shows. */
-export type IntentOfList = Pick<IntentInput, 'intent_uid' | 'intent_name' | 'description' | 'tags' | 'deprecated' | 'draft'> &
-  Partial<Pick<IntentEndpoint, 'method' | 'url'>>;
-
-export const listIntent = (intent: IntentOfList): z.infer<typeof listedIntent> => ({
-  ...toSavedIntent(intent),
-  tags: intent.tags ?? [],
-  ...(intent.method && { method: intent.method }),
-  ...(intent.url !== undefined && { url: intent.url }),
-  ...(intent.deprecated && { deprecated: true }),
-  ...(intent.draft && { draft: true }),
 });

@@ -4,7 +4,8 @@ import type { Rule } from '../../functions/core/policy/reading.ts';
 import { readRegistry } from '../../registry/files.ts';
 import { describeUnknown, type KnownIntent, type KnownNames } from '../../registry/policy/unknown-names.ts';
 import { findIntent, listAllIntents, listServices, readPages } from '../../registry/read.ts';
-import { type IntentInput, intentPage } from '../../schemas/intent.ts';
+import type { IntentInput } from '../../schemas/intent.ts';
+import { intentPage } from '../../schemas/intent-pages.ts';
 import { type CliContext, findBaseUrl } from './context.ts';
 
 type Described = Pick<IntentInput, 'intent_uid' | 'tags'> & { endpoint: { method: string }; input_parameters: readonly { name: string }[] };

@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { type JudgedIntent, judgedIntent } from '../../functions/core/policy/conditions.ts';
-import type { CataloguePage } from '../../schemas/intent.ts';
+import type { CataloguePage } from '../../schemas/intent-pages.ts';
 import type { Policy } from '../../schemas/policy.ts';
 import type { ServiceList } from '../../schemas/service.ts';
 import { FilterBar, type Filters, filterNames, NothingFound } from './catalogue-filters.tsx';

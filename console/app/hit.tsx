@@ -1,4 +1,4 @@
-import type { CataloguePage } from '../../schemas/intent.ts';
+import type { CataloguePage } from '../../schemas/intent-pages.ts';
 import { Badge, Code, MethodBadge, Shown, type Tone } from './components/text.tsx';
 import type { Terms } from './policy-terms.ts';
 import { linkTo } from './route.ts';

@@ -1,4 +1,4 @@
-import type { BriefIntent } from '../../schemas/intent.ts';
+import type { BriefIntent } from '../../schemas/intent-pages.ts';
 
 /** Maximum size of a tool's data. A result contains them twice, as text and as structure: less than 8 KB in total. */
 const maxDataBytes = 3_400;

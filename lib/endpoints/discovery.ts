@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { briefPage, cataloguePage, describedDetails, fullIntent, intentPage, viewQuery } from '../../schemas/intent.ts';
+import { describedDetails, fullIntent, viewQuery } from '../../schemas/intent.ts';
+import { briefPage, cataloguePage, intentPage } from '../../schemas/intent-pages.ts';
 import { searchQuery } from '../../schemas/search.ts';
 import { type EndpointGroup, wholeProcessorMb } from './endpoint.ts';
 import { currency } from './fixtures.ts';

@@ -1,15 +1,8 @@
 import * as z from 'zod';
-import {
-  fullIntentList,
-  intentChanges,
-  intentInput,
-  intentList,
-  intentsChanged,
-  intentUpdate,
-  savedIntent,
-  serviceIntentsQuery,
-} from '../../schemas/intent.ts';
+import { intentInput, intentUpdate, savedIntent } from '../../schemas/intent.ts';
+import { intentChanges, intentsChanged } from '../../schemas/intent-changes.ts';
 import { digestIntent } from '../../schemas/intent-digest.ts';
+import { fullIntentList, intentList, serviceIntentsQuery } from '../../schemas/intent-pages.ts';
 import type { EndpointGroup } from './endpoint.ts';
 import { intent, intentUid, revised, serviceId } from './fixtures.ts';
 import { changes, recordChanges } from './needs.ts';

@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { intentDetails, listedIntent } from '../../schemas/intent.ts';
+import { intentDetails } from '../../schemas/intent.ts';
+import { listedIntent } from '../../schemas/intent-pages.ts';
 import { intentUidPattern } from '../../schemas/intent-uid.ts';
 import { pagination } from '../../schemas/pagination.ts';
 import { parameterSummary } from '../../schemas/parameter.ts';

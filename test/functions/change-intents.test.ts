@@ -3,7 +3,7 @@ import { createAction, type Deps } from '../../functions/change-intents.ts';
 import { openChangeLog } from '../../functions/core/registry/change-log.ts';
 import { listIntents } from '../../functions/core/registry/lists.ts';
 import { log } from '../../functions/core/runtime/log.ts';
-import { intentsChanged } from '../../schemas/intent.ts';
+import { intentsChanged } from '../../schemas/intent-changes.ts';
 import { digestIntent } from '../../schemas/intent-digest.ts';
 import { byAdmin, invoke, refusalOf } from '../support/invoke.ts';
 import { intentOf } from '../support/records.ts';

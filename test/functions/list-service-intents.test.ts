@@ -1,7 +1,8 @@
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { createAction as createGet } from '../../functions/get-intent.ts';
 import { createAction } from '../../functions/list-service-intents.ts';
-import { type FullIntent, fullIntentList, intentList } from '../../schemas/intent.ts';
+import type { FullIntent } from '../../schemas/intent.ts';
+import { fullIntentList, intentList } from '../../schemas/intent-pages.ts';
 import { startAdmins } from '../support/admins.ts';
 import { type Answer, invoke, nextQuery, refusalOf } from '../support/invoke.ts';
 import { intentOf } from '../support/records.ts';

@@ -1,6 +1,6 @@
 import { useContext } from 'preact/hooks';
 import { namePeriod } from '../../../functions/core/policy/durations.ts';
-import type { IntentList } from '../../../schemas/intent.ts';
+import type { IntentList } from '../../../schemas/intent-pages.ts';
 import { type SavedService, type ServiceList, type ShownService, serviceInput, serviceUpdate } from '../../../schemas/service.ts';
 import { Awaited, EmptyState, Failure } from '../components/states.tsx';
 import { type Column, ReadTable } from '../components/table.tsx';

@@ -1,4 +1,5 @@
-import { type FullIntent, type IntentInput, type IntentOfList, toFullIntent } from '../../../schemas/intent.ts';
+import { type FullIntent, type IntentInput, toFullIntent } from '../../../schemas/intent.ts';
+import type { IntentOfList } from '../../../schemas/intent-pages.ts';
 import type { JudgedIntent } from '../policy/conditions.ts';
 import type { Sight } from '../policy/sight.ts';
 import { ApiError } from '../runtime/api-error.ts';

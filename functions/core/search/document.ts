@@ -1,4 +1,5 @@
-import type { BriefIntent, IntentDetails, IntentEndpoint, IntentInput } from '../../../schemas/intent.ts';
+import type { IntentDetails, IntentEndpoint, IntentInput } from '../../../schemas/intent.ts';
+import type { BriefIntent } from '../../../schemas/intent-pages.ts';
 import { splitIntentUid } from '../../../schemas/intent-uid.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
 import { firstSentence, plainText, wordsOf } from './text.ts';

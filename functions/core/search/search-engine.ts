@@ -1,4 +1,5 @@
-import type { IntentDetails, IntentEndpoint, IntentHealth, Match } from '../../../schemas/intent.ts';
+import type { IntentDetails, IntentEndpoint, IntentHealth } from '../../../schemas/intent.ts';
+import type { Match } from '../../../schemas/intent-pages.ts';
 import type { SearchQuery } from '../../../schemas/search.ts';
 import { judgedIntent } from '../policy/conditions.ts';
 import type { Sight } from '../policy/sight.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { expect, test } from '@jest/globals';
 import { parse } from 'yaml';
-import { maxChangedIntents } from '../../../schemas/intent.ts';
+import { maxChangedIntents } from '../../../schemas/intent-changes.ts';
 import { openCommandLine } from './command-line.ts';
 import { documentOf, documents, requiring, responses, rewrite, serve, startSignedIn } from './signed-in.ts';
 

@@ -2,7 +2,8 @@ import { createPublicKey, createSign, generateKeyPairSync, type KeyObject, rando
 import { describe, expect, test } from '@jest/globals';
 import type { Client } from '@modelcontextprotocol/client';
 import { version } from '../../../lib/version.ts';
-import { briefPage, fullIntent } from '../../../schemas/intent.ts';
+import { fullIntent } from '../../../schemas/intent.ts';
+import { briefPage } from '../../../schemas/intent-pages.ts';
 import { connectMcp, revisions } from '../../support/mcp/mcp-client.ts';
 import { findRefused } from '../../support/model-providers.ts';
 import { startApi } from '../api.ts';

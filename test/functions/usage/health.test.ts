@@ -8,7 +8,8 @@ import { createAction as createSearch } from '../../../functions/search-intents.
 import { createAction as createCount } from '../../../functions/usage/count-usage.ts';
 import { openHealth } from '../../../functions/usage/health.ts';
 import { openUsage } from '../../../functions/usage/usage.ts';
-import { briefPage, cataloguePage, describedDetails, fullIntent, intentPage, intentUpdate } from '../../../schemas/intent.ts';
+import { describedDetails, fullIntent, intentUpdate } from '../../../schemas/intent.ts';
+import { briefPage, cataloguePage, intentPage } from '../../../schemas/intent-pages.ts';
 import { invoke } from '../../support/invoke.ts';
 import { intentOf } from '../../support/records.ts';
 import { startRegistry } from '../../support/registry.ts';
