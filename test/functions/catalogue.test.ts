@@ -245,7 +245,7 @@ describe('callers see only what they may call', () => {
   });
 
   test('executing what one does not see is refused as if it did not exist', async () => {
-    const steps = openExecuteOver(table, { authenticate: gate.openAuthenticate(template), relay: gate.relay, hidesOthers: true });
+    const steps = openExecuteOver(table, { authenticate: gate.openAuthenticate(template), relay: gate.relay, hidesIntents: true });
     const pat = await patOf('executing');
     const ask = async (uid: string) => refusalOf(await execute(steps, pat, uid, {}));
     expect(await ask('secret.example:a:v1')).toEqual(refusals.noSuchIntent);
@@ -336,7 +336,7 @@ describe('for any policy and agent', () => {
             return { claims, policy, proof: undefined };
           },
           relay: { connect: async () => Promise.reject(unavailable('The call would have been made.')) },
-          hidesOthers: true,
+          hidesIntents: true,
         });
         const { status, details }: { status: number; details: Record<string, string & string[]> } = refusalOf(
           await execute(steps, 'pat', uid, {}),

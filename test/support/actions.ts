@@ -42,10 +42,10 @@ export const openExecuteOver = (
     start = async () => {},
     ...given
   }: Pick<ExecuteDeps, 'authenticate' | 'relay'> &
-    Partial<Pick<ExecuteDeps, 'around' | 'relatedKeysOf' | 'instead' | 'observers' | 'hidesOthers' | 'start' | 'now'>>,
+    Partial<Pick<ExecuteDeps, 'around' | 'relatedKeysOf' | 'instead' | 'observers' | 'hidesIntents' | 'start' | 'now'>>,
 ): Action =>
   createExecuteIntent({
-    intents: openLiveIntents(table, given.hidesOthers),
+    intents: openLiveIntents(table, given.hidesIntents),
     calls: openIdempotentCalls(table),
     limits: openRateLimiter(table, now),
     slowCalls: openSlowCalls(table, 'execute-intent', 10),

@@ -85,7 +85,7 @@ export interface ResolverParts {
   slowCalls: SlowCalls;
   observers?: readonly Observe[];
   /** whether an intent that the policy does not permit counts as missing */
-  hidesOthers?: boolean;
+  hidesIntents?: boolean;
   /** Returns the key of a feature's record of a principal and a service, which is read with the others, or none. */
   relatedKeysOf?: ((serviceId: string, principal: string) => Key[]) | undefined;
   /** milliseconds since the epoch */
@@ -95,7 +95,7 @@ export interface ResolverParts {
 export const resolverParts = (table: Table, leases?: Parameters<typeof slowCallsFromEnvironment>[1]) => ({
   intents: openLiveIntents(table, isCatalogueHidden()),
   slowCalls: slowCallsFromEnvironment(table, leases),
-  hidesOthers: isCatalogueHidden(),
+  hidesIntents: isCatalogueHidden(),
 });
 
 /** Whether the caller prefers not to wait (RFC 7240 section 4.1). */
@@ -105,7 +105,7 @@ export const prefersAsync = ({ headerValues }: ExecutionHttp): boolean =>
 const keyMissing =
   'The service of this intent requires a key, so the call was not sent. Send it with the header idempotency-key, and repeat it only with the same key.';
 
-export function openResolver({ intents, slowCalls, observers = [], hidesOthers = false, relatedKeysOf, now = Date.now }: ResolverParts) {
+export function openResolver({ intents, slowCalls, observers = [], hidesIntents = false, relatedKeysOf, now = Date.now }: ResolverParts) {
   const validate = openValidators(nullRules, expectedInputs);
   const replays = openReplayMeter(now);
 
@@ -114,7 +114,7 @@ export function openResolver({ intents, slowCalls, observers = [], hidesOthers =
     const startedMs = performance.now();
     const wanted = [keys.policyInForce(), ...agentRecordKeys(claims.sub, holderOf(claims).principal)];
     // reads nothing about an intent that is hidden, so that the time does not tell that it exists
-    const isRead = !hidesOthers || isPermitted(claims.scope, intentUid);
+    const isRead = !hidesIntents || isPermitted(claims.scope, intentUid);
     const { found, others } = await intents.findWith(isRead ? intentUid : '', wanted, (intent) => [
       slowCalls.keyOf(intent),
       ...(relatedKeysOf?.(intent.service_id, holderOf(claims).principal) ?? []),
@@ -133,7 +133,7 @@ export function openResolver({ intents, slowCalls, observers = [], hidesOthers =
     const { account } = execution.holder;
     const { claims, policy, proof } = caller;
     const { intent_uid, parameters } = input;
-    const sight = hidesOthers ? sightOf(policy.compiled) : undefined;
+    const sight = hidesIntents ? sightOf(policy.compiled) : undefined;
     const findLive = async ({ found, records }: ExecutionRecords) => {
       requireNotStopped(records, claims);
       return requireIntent(found, intent_uid, intents, sight);

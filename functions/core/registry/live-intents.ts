@@ -37,9 +37,9 @@ export function findMismatch(
 
 /**
  * Reads live intents, including drafts except where noted.
- * @param hidesUnknown - whether an unknown intent takes the reads of a known one, so that their time does not tell them apart
+ * @param hidesIntents - whether an unknown intent takes the reads of a known one, so that their time does not tell them apart
  */
-export function openLiveIntents(table: Pick<Table, 'get' | 'getAll' | 'query'>, hidesUnknown = false) {
+export function openLiveIntents(table: Pick<Table, 'get' | 'getAll' | 'query'>, hidesIntents = false) {
   /** What the keys of related records depend on, as last read: guesses, which are verified, so that one read can fetch all records. */
   const lastRead = new QuickLRU<string, RelatingIntent>({ maxSize: 10_000 });
 
@@ -58,7 +58,7 @@ export function openLiveIntents(table: Pick<Table, 'get' | 'getAll' | 'query'>, 
     const [item, ...rest] = await table.getAll([keys.intent(uid), ...others, ...guessed]);
     const read = { found: undefined, others: rest.slice(0, others.length) };
     if (!item) {
-      if (hidesUnknown && guessed.length === 0) {
+      if (hidesIntents && guessed.length === 0) {
         await table.getAll(neededFor(noIntent));
         lastRead.set(uid, noIntent);
       }
@@ -83,7 +83,7 @@ export function openLiveIntents(table: Pick<Table, 'get' | 'getAll' | 'query'>, 
     async versions(uid: string, sight?: Sight): Promise<IntentRecord[]> {
       const { items: all } = await table.query<IntentItem>(keys.intent(uid).pk);
       const items = all.filter(({ intent_uid }) => !sight || sight.covers(intent_uid));
-      const read = hidesUnknown && items.length === 0 ? [noIntent] : items;
+      const read = hidesIntents && items.length === 0 ? [noIntent] : items;
       const services = await table.getAll(read.map(({ service_id }) => keys.service(service_id)));
       return items
         .map((item, at) => ({ intent: toIntentRecord(item), service: services[at] as ServiceItem | undefined }))
