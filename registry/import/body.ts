@@ -5,7 +5,7 @@ import { bodyMediaType, partMediaType } from '../../schemas/media-type.ts';
 import { anything, type Facts } from './facts.ts';
 import { asFile, describing, type Input, isCompound, joinedOtherwise, leaveOut, readChoice, readStyle } from './input.ts';
 import { type AddNote, follow, isNode, type Node, node, pathOf, resolve, text, Unfit } from './node.ts';
-import { type Form, type Operation, type Reading, readForms } from './operation.ts';
+import { type MediaType, type Operation, type Reading, readMediaTypes } from './operation.ts';
 
 export interface BodyInputs {
   contentType: string;
@@ -26,7 +26,7 @@ const none: BodyInputs = { contentType: json, kind: 'none', inputs: [] };
 
 type Kind = 'json' | 'form' | 'multipart' | 'text' | 'bytes';
 
-interface Candidate extends Form {
+interface Candidate extends MediaType {
   kind: Kind;
   facts: Facts;
 }
@@ -65,19 +65,19 @@ const sendable: ((candidate: Candidate) => boolean)[] = [
 export function readBodyInputs({ method, node: operation }: Operation, reading: Reading): BodyInputs {
   if (operation.requestBody === undefined) return none;
   const body = resolve(operation.requestBody);
-  const forms = readForms(body);
-  if (forms.length === 0) return none;
+  const mediaTypes = readMediaTypes(body);
+  if (mediaTypes.length === 0) return none;
   const isRequired = body.required === true;
-  const read = readBest(forms, body, isRequired, reading);
+  const read = readBest(mediaTypes, body, isRequired, reading);
   if (method !== 'GET' || isRequired) return read;
   if (read.inputs.length > 0) reading.addNote(pathOf(body), 'the body was left out: calls with GET send a body only if it is required');
   return none;
 }
 
-function readBest(forms: readonly Form[], body: Node, isRequired: boolean, reading: Reading): BodyInputs {
-  const candidates = forms.map((form): Candidate => {
-    const facts = reading.readSchema(form.schema);
-    return { ...form, facts, kind: kindOf(form.mediaType, facts) };
+function readBest(mediaTypes: readonly MediaType[], body: Node, isRequired: boolean, reading: Reading): BodyInputs {
+  const candidates = mediaTypes.map((given): Candidate => {
+    const facts = reading.readSchema(given.schema);
+    return { ...given, facts, kind: kindOf(given.mediaType, facts) };
   });
   const best = [...new Set(sendable.map((suits) => candidates.find(suits)).filter((candidate) => candidate !== undefined))];
   const files = best.flatMap((candidate) => (candidate.kind === 'multipart' ? namesOfFiles(candidate, reading) : []));
@@ -186,7 +186,7 @@ const usualText = (range: string): string =>
 const withoutRange = (mediaType: string): string => mediaType.replace('/*+', '/');
 
 /** With its parameters, if they can be sent. Text without a charset is ASCII to many readers (RFC 2046 section 4.1.2). */
-function contentTypeOf({ contentType, mediaType, hasCharset }: Form): string {
+function contentTypeOf({ contentType, mediaType, hasCharset }: MediaType): string {
   const sent = bodyMediaType.safeParse(contentType).success ? contentType : mediaType;
   return hasCharset && isText(mediaType) ? `${sent}; charset=utf-8` : sent;
 }

@@ -7,7 +7,7 @@ import type { Parameter } from '../../schemas/parameter.ts';
 import { anything, type Facts } from './facts.ts';
 import { type Input, isCompound } from './input.ts';
 import { type AddNote, follow, list, type Node, node, pathOf, Unfit, written } from './node.ts';
-import { type Operation, type Reading, readForms, readParameters, readSuccesses } from './operation.ts';
+import { type Operation, type Reading, readMediaTypes, readParameters, readSuccesses } from './operation.ts';
 import { makeParameter } from './parameter.ts';
 
 /** Headers that the gate sets itself, or that APIs do not need from callers. */
@@ -171,7 +171,9 @@ export function readIdempotencyKey(parameters: readonly Node[], { readSchema, ad
  * describe, it is preferred to the others; errors may be of any type.
  */
 export function readAccept({ node: operation }: Operation): string | undefined {
-  const types = [...new Set(readSuccesses(operation).flatMap(([, response]) => readForms(response).map(({ contentType }) => contentType)))];
+  const types = [
+    ...new Set(readSuccesses(operation).flatMap(([, response]) => readMediaTypes(response).map(({ contentType }) => contentType))),
+  ];
   const valid = types.filter((type) => acceptedMediaTypes.safeParse(type).success);
   if (valid.every((type) => ['application/json', 'application/*', '*/*'].includes(type))) return undefined;
   const hasJson = valid.some(isJsonType);

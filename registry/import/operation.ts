@@ -16,7 +16,8 @@ export interface Reading {
   isBefore31: boolean;
 }
 
-export interface Form {
+/** A Media Type Object: one form that a body may take. */
+export interface MediaType {
   /** without parameters, in lower case */
   mediaType: string;
   /** with its parameters, except charset: bodies are sent in UTF-8 */
@@ -48,14 +49,14 @@ export function readSuccesses(operation: Node): [status: string, response: Node]
   return chosen.map(([status, response]) => [status, resolve(response)]);
 }
 
-export const readForms = ({ content }: Node): Form[] =>
+export const readMediaTypes = ({ content }: Node): MediaType[] =>
   Object.entries(membersOf(content)).map(([type, given]) => {
-    const form = resolve(given);
-    return { ...readMediaType(type), schema: form.schema, node: form };
+    const found = resolve(given);
+    return { ...parseMediaType(type), schema: found.schema, node: found };
   });
 
 /** A media type without its parameters, and with those that a call may send. */
-export function readMediaType(type: string): Pick<Form, 'mediaType' | 'contentType' | 'hasCharset'> {
+export function parseMediaType(type: string): Pick<MediaType, 'mediaType' | 'contentType' | 'hasCharset'> {
   const [, essence = '', parameters = ''] = /^([^;]*)(.*)$/s.exec(type) ?? [];
   const mediaType = essence.trim().toLowerCase();
   const kept = parameters.replace(/("[^"]*")|;\s*charset\s*=(?:"[^"]*")?[^;]*/gi, '$1').replace(/(?<![;\s])[;\s]+$/, '');

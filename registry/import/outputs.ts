@@ -7,7 +7,7 @@ import { type Facts, oneOf } from './facts.ts';
 import { isCredential } from './headers.ts';
 import type { RequestContext } from './inputs.ts';
 import { type AddNote, node, pathOf } from './node.ts';
-import { type Operation, type Reading, readForms, readSuccesses } from './operation.ts';
+import { type Operation, type Reading, readMediaTypes, readSuccesses } from './operation.ts';
 import { keepMost, makeParameter } from './parameter.ts';
 
 const isJson = (mediaType: string): boolean => isJsonType(mediaType) || mediaType === '*/*' || mediaType === 'application/*';
@@ -17,10 +17,10 @@ const isJson = (mediaType: string): boolean => isJsonType(mediaType) || mediaTyp
  * every success response requires it.
  */
 export function makeOutputs({ node: operation }: Operation, { readSchema, addNote }: Reading): Parameter[] {
-  const answers = readSuccesses(operation).map(([status, response]) => (status === '204' ? [] : readForms(response)));
-  const forms = answers.flat();
-  const usable = forms.filter(({ mediaType }) => isJson(mediaType));
-  if (usable.length === 0) return describeContent(forms.map(({ mediaType }) => mediaType));
+  const answers = readSuccesses(operation).map(([status, response]) => (status === '204' ? [] : readMediaTypes(response)));
+  const all = answers.flat();
+  const usable = all.filter(({ mediaType }) => isJson(mediaType));
+  if (usable.length === 0) return describeContent(all.map(({ mediaType }) => mediaType));
   const described = usable.filter(({ schema }) => schema !== undefined);
   const isAlwaysThere = described.length === usable.length && answers.every((answer) => answer.some(({ mediaType }) => isJson(mediaType)));
   const facts = oneOf(described.map(({ schema }) => readSchema(schema)));

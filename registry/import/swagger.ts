@@ -1,5 +1,5 @@
 import { type Node, node, source, text, texts } from './node.ts';
-import { type Operation, readMediaType, readParameters, readSuccesses } from './operation.ts';
+import { type Operation, parseMediaType, readParameters, readSuccesses } from './operation.ts';
 
 /** Converts to OpenAPI 3 servers: https if no scheme is given; without `host`, that of the document. */
 export function readServers(root: Node, parent: Node = root): { url: string }[] {
@@ -63,7 +63,7 @@ function readBody(parameters: readonly Node[], consumes: readonly string[]): Nod
 function chooseFormTypes(hasFile: boolean, consumes: readonly string[]): string[] {
   if (hasFile) return ['multipart/form-data'];
   const types = consumes.filter((type) =>
-    ['multipart/form-data', 'application/x-www-form-urlencoded'].includes(readMediaType(type).mediaType),
+    ['multipart/form-data', 'application/x-www-form-urlencoded'].includes(parseMediaType(type).mediaType),
   );
   return types.length > 0 ? types : ['application/x-www-form-urlencoded'];
 }
