@@ -17,6 +17,8 @@ export interface ClientCapabilities {
   urls: boolean;
   /** default idempotency key if the call is deferred; the same when the client repeats the call */
   key: string;
+  /** whether the key follows from the call, so that a new call has it, too, once the earlier one has been answered */
+  isKeyDerived: boolean;
   /** the pages that earlier responses to this call named, and which the user has answered */
   seenPages: readonly string[];
 }
@@ -41,14 +43,18 @@ export function readCapabilities(era: Era, params: JsonObject, request: ApiReque
       tasks: isObject(within(declared, 'extensions', tasksExtension)),
       urls: isObject(within(declared, 'elicitation', 'url')),
       key: requestState === undefined ? newKey() : requireKey(requestState),
+      isKeyDerived: false,
       seenPages: isObject(inputResponses) ? Object.keys(inputResponses).filter((page) => within(inputResponses, page, 'action')) : [],
     };
   }
-  const session = request.headerValues('mcp-session-id').find((id) => urlSession.test(id));
-  // the client repeats exactly the same call once its user has seen the page
   const { pat: _, ...named } = isObject(params.arguments) ? params.arguments : {};
+  const tasks = isObject(params.task);
+  // tasks, and calls that do not wait, are followed by their id or key
+  const isFollowed = tasks || !/^(undefined|null|false|)$/.test(String(named.respond_async));
+  const session = isFollowed ? undefined : request.headerValues('mcp-session-id').find((id) => urlSession.test(id));
+  // the client repeats exactly the same call once its user has seen the page
   const key = session === undefined ? newKey() : `mcp-${canonicalDigest([session, named])}`;
-  return { era, tasks: isObject(params.task), urls: session !== undefined, key, seenPages: [] };
+  return { era, tasks, urls: session !== undefined, key, isKeyDerived: session !== undefined, seenPages: [] };
 }
 
 const newKey = (): string => `mcp-${randomUUID()}`;

@@ -49,7 +49,7 @@ export function answerPending(call: PendingCall, client: ClientCapabilities, req
   if (client.tasks && usesConnectionPat) return createTask(client.era, call.executionId, state);
   const url = `${request.baseUrl}/console#/approvals/${call.executionId}`;
   const page: Page = { name: 'approval', message: approvalNeeded, url, id: call.executionId };
-  if (state.status === 'waiting' && mayOpen(page, client)) return elicit(page, client, call.key);
+  if (state.status === 'waiting' && mayOpen(page, client)) return elicit(page, client, client.key);
   return explain(call);
 }
 
@@ -61,11 +61,11 @@ function explain({ state, key }: PendingCall): object {
   const happened = isWaiting
     ? `This call waits for a person's approval until ${state.expires_at}. Nothing has been sent.`
     : 'This call is still running.';
-  const next = `${isWaiting ? 'Tell the person you work for that an admin of this gate has to approve it. When they have, make' : 'In a few seconds, make'} the same call again with the same arguments and the idempotency_key ${key}: it is made only once.`;
+  const next = `${isWaiting ? 'Tell the person you work for that an admin of this gate has to approve it. When they have, make' : 'In a few seconds, make'} the same call again with the same arguments${key === undefined ? '' : ` and the idempotency_key ${key}`}: it is made only once.`;
   const { execution: _, ...shown } = state;
   return {
     content: [{ type: 'text', text: `${happened}\nNext: ${next}` }],
-    structuredContent: { ...shown, idempotency_key: key, next },
+    structuredContent: { ...shown, ...(key !== undefined && { idempotency_key: key }), next },
     isError: false,
   };
 }

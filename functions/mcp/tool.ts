@@ -8,8 +8,8 @@ import type { ClientCapabilities } from './client-capabilities.ts';
 export interface PendingCall {
   executionId: string;
   state: PendingExecution;
-  /** the idempotency key under which the same call may be sent again */
-  key: string;
+  /** the idempotency key under which the same call may be sent again; undefined if that is the same without a key */
+  key: string | undefined;
   /** whether the call used the connection's PAT, so that later requests of the connection can read it */
   usesConnectionPat: boolean;
 }

@@ -18,6 +18,7 @@ import { ApiError, invalidParameter } from '../core/runtime/api-error.ts';
 import { type ClientCapabilities, isLegacyTask } from './client-capabilities.ts';
 import { explainPolicy } from './explain-policy.ts';
 import { fitHits } from './fit-hits.ts';
+import { RpcError } from './json-rpc.ts';
 import { remarksOn } from './result.ts';
 import type { Tool, ToolAnnotations, ToolOutput } from './tool.ts';
 
@@ -209,12 +210,14 @@ export function openTools(endpoints: Endpoints, { findPolicy, isFreshRequired, i
           const { status, body, headers } = await endpoints.executeIntent({
             ...inner,
             keyIfDeferred: client.key,
+            isKeyFreed: client.isKeyDerived,
             keyIfRequired: `mcp-${randomUUID()}`,
           });
+          if (status !== 202 && isLegacyTask(client)) throw endedBefore();
           if (status !== 202) return { data: body as object, remarks: remarksOn(headers), headers };
           const state = body as PendingExecution;
-          const executionId = executionIdOf(state);
-          return { data: state, pending: { executionId, state, key: idempotency_key ?? client.key, usesConnectionPat: hasOwnPat } };
+          const key = idempotency_key ?? (client.isKeyDerived ? undefined : client.key);
+          return { data: state, pending: { executionId: executionIdOf(state), state, key, usesConnectionPat: hasOwnPat } };
         } catch (error) {
           if (!(error instanceof ApiError) || error.code !== 'UNAUTHORIZED' || !hasOwnPat) throw error;
           throw error.withDetails(ofConnection('pat_of_connection'));
@@ -240,6 +243,13 @@ const twoPats = () =>
   invalidParameter(
     [{ path: '/pat', problem: 'must be left out, because this connection has a PAT of its own' }],
     'The call has two PATs. Leave the argument pat out: the PAT of the connection is used.',
+  );
+
+/** A task cannot stand for a call that an earlier request made, because that call may have no id. */
+const endedBefore = () =>
+  new RpcError(
+    'invalidParams',
+    'The call with this idempotency_key has already ended. Call the tool without task to get its outcome, or with a new idempotency_key to make another call.',
   );
 
 const patOfTask = () =>

@@ -17,7 +17,7 @@ import { prefersAsync, type Resolved } from './resolve.ts';
 import { openVoidCheck } from './void-check.ts';
 
 export interface DeferralParts {
-  calls: Pick<IdempotentCalls, 'find'>;
+  calls: Pick<IdempotentCalls, 'find' | 'free'>;
   deferred: Pick<DeferredCalls, 'begin' | 'find' | 'makeVoid'>;
   intents: Pick<LiveIntents, 'findWith'>;
   start: (executionId: string) => Promise<void>;

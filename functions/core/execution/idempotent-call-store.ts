@@ -29,6 +29,8 @@ export interface KeyedRequest extends KeyedCall {
   fingerprint: string;
   /** milliseconds since the epoch */
   nowMs: number;
+  /** whether the key is free again once its outcome has been given */
+  isFreed?: boolean | undefined;
 }
 
 /** The state of a key that has been used in the last 24 hours. */
@@ -67,7 +69,7 @@ export interface CallItem extends Item {
   until?: number;
   /** of a denied or void call */
   reason?: string;
-  /** of a deferred call: the upstream did not act, for a temporary reason, so the key may be used again */
+  /** of a deferred call: the key may be used again, because the upstream did not act for a temporary reason, or the outcome has been given */
   may_repeat?: true;
 }
 
@@ -139,6 +141,18 @@ export function openIdempotentCalls(table: Table) {
         return false;
       }
     },
+
+    /** Frees the key of a deferred call that has ended, and ends its approval. The outcome remains readable by its id. */
+    free: ({ account, key }: KeyedCall): Promise<boolean> =>
+      unlessUnreachable(
+        table
+          .update(keys.call(account, key), {
+            set: { may_repeat: true, until: 0 },
+            when: [['exists', 'deferred'], ['any', ...(['done', 'denied', 'void'] as const).map((state) => ['=', 'state', state] as const)]],
+            isQuiet: true,
+          })
+          .then(() => true),
+      ),
 
     /** Frees the key, because the upstream did not act. Returns false if the table cannot be reached, which leaves the call `unknown`. */
     abandon: ({ account, key, executionId }: KeyedCall): Promise<boolean> =>

@@ -67,7 +67,7 @@ export async function once(
  * @returns undefined if the call may be made, else the answer to the key's first request
  */
 export async function takeKey(
-  calls: Pick<IdempotentCalls, 'find'>,
+  calls: Pick<IdempotentCalls, 'find' | 'free'>,
   { keyed, baseUrl }: KnownCall<KeyedRequest>,
   { replays, precheck, useProof }: EarlyGuards,
   begin: () => ReturnType<IdempotentCalls['begin']>,
@@ -79,10 +79,12 @@ export async function takeKey(
   const begun = found.state === 'free' ? await beginNew() : found;
   if (begun.state === 'started') return undefined;
   // not cached while the call is unfinished, because its key may be freed
-  if (!['running', 'waiting', 'working'].includes(begun.state)) replays?.rememberKey(keyed.key);
+  const hasEnded = !['running', 'waiting', 'working'].includes(begun.state);
+  if (hasEnded) replays?.rememberKey(keyed.key);
   if (tooMany) throw tooMany;
   await useProof();
   replays?.count();
+  if (hasEnded && keyed.isFreed) await calls.free(keyed);
   return answerUsedKey(begun, baseUrl);
 
   async function beginNew() {

@@ -167,7 +167,7 @@ export function openResolver({ intents, slowCalls, observers = [], hidesIntents 
       upstreamRequest,
       rules,
       records: first.records,
-      keyed: key === undefined ? undefined : { account, executionId, key, fingerprint: fingerprintOf(intent_uid, parameters), nowMs },
+      keyed: key && { account, executionId, ...key, fingerprint: fingerprintOf(intent_uid, parameters), nowMs },
       baseUrl: request.baseUrl,
     };
     return {
@@ -192,12 +192,18 @@ export function openResolver({ intents, slowCalls, observers = [], hidesIntents 
 }
 
 /** The idempotency key of a call, which its transport may supply. @throws ApiError INVALID_PARAMETER if it needs one and has none */
-function keyOf(request: ExecutionHttp, { endpoint }: LiveIntent['intent'], rules: readonly Rule[]): string | undefined {
+function keyOf(
+  request: ExecutionHttp,
+  { endpoint }: LiveIntent['intent'],
+  rules: readonly Rule[],
+): Pick<KeyedRequest, 'key' | 'isFreed'> | undefined {
+  const given = readIdempotencyKey(request);
+  if (given !== undefined) return { key: given };
   const isRequired = endpoint.idempotency_key?.required === true;
   const isDeferred = rulesRequiringApproval(rules).length > 0 || prefersAsync(request);
-  const key = readIdempotencyKey(request) ?? (isDeferred ? request.keyIfDeferred : isRequired ? request.keyIfRequired : undefined);
+  const key = isDeferred ? request.keyIfDeferred : isRequired ? request.keyIfRequired : undefined;
   if (isRequired && key === undefined) throw keyRequired(keyMissing);
-  return key;
+  return key === undefined ? undefined : { key, isFreed: isDeferred && request.isKeyFreed };
 }
 
 /** @throws ApiError FORBIDDEN if the PAT's scope does not name the intent, or the policy prohibits it */

@@ -37,6 +37,8 @@ export interface ApiRequest {
   form<T extends z.ZodObject>(schema: T): z.output<T>;
   /** default `Idempotency-Key` of a deferred call */
   keyIfDeferred?: string;
+  /** whether that key is free again once its outcome has been given, because the transport cannot tell a repeated call from a new one */
+  isKeyFreed?: boolean;
   /** default `Idempotency-Key` of another call whose intent requires one */
   keyIfRequired?: string;
   /** whether `If-Match` is absent or names this revision ({@link namesRevision}); a change that `If-None-Match` excludes is refused with 409 */

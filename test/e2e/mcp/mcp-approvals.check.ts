@@ -88,7 +88,7 @@ describe.each(revisions)('a client of revision %s', (revision) => {
     await session.close();
   });
 
-  test('a client that opens pages is sent to the one of the call, and gets the answer when it asks again', async () => {
+  test('a client that opens pages is sent to the one of each call, and gets the answer when it asks again', async () => {
     const client = await connect(revision, { elicitation: { url: {} } });
     const pages: string[] = [];
     client.setRequestHandler('elicitation/create', async ({ params }) => {
@@ -96,15 +96,21 @@ describe.each(revisions)('a client of revision %s', (revision) => {
       await decide('approve');
       return { action: 'accept' };
     });
-    const first = await client.callTool(refund(700)).catch(async (error: unknown) => {
-      if (!(error instanceof UrlElicitationRequiredError)) throw error;
-      pages.push(...error.elicitations.map((one) => one.url));
-      await decide('approve');
-      return client.callTool(refund(700));
-    });
-    expect(await untilEnded(client, 700, first)).toMatchObject({ structuredContent: { refunded: true } });
-    expect(pages).toEqual([expect.stringMatching(/\/console#\/approvals\/[0-9A-Z]{26}$/)]);
-    expect(seen()).toEqual([{ amount: 700 }]);
+    const calls: object[] = [];
+    // the same call again is a new one
+    for (const _ of ['first', 'second']) {
+      const answer = await client.callTool(refund(700)).catch(async (error: unknown) => {
+        if (!(error instanceof UrlElicitationRequiredError)) throw error;
+        pages.push(...error.elicitations.map((one) => one.url));
+        await decide('approve');
+        return client.callTool(refund(700));
+      });
+      calls.push({ amount: 700 });
+      expect(await untilEnded(client, 700, answer)).toMatchObject({ structuredContent: { refunded: true } });
+      expect(seen()).toEqual(calls);
+    }
+    expect(pages).toEqual(Array(2).fill(expect.stringMatching(/\/console#\/approvals\/[0-9A-Z]{26}$/)));
+    expect(new Set(pages).size).toBe(2);
   });
 
   test.each([
@@ -151,4 +157,16 @@ test('a task is read with the PAT of its holder only', async () => {
   expect(await get(await api.obtainPat())).toMatchObject({ error: { code: -32602, message: expect.stringContaining('no deferred call') } });
   expect(await get()).toMatchObject({ error: { code: -32602, data: { error: { code: 'UNAUTHORIZED' } } } });
   await decide('deny');
+});
+
+test('a task cannot be requested for a call that has ended', async () => {
+  const call = { ...refund(6, { idempotency_key: 'ended' }), task: {} };
+  const send = async (method: string, params: object) =>
+    bodyOf(await api.call('POST', '/mcp', { body: { jsonrpc: '2.0', id: 1, method, params }, token: pat }));
+  const { taskId } = (await send('tools/call', call)).result.task;
+  while ((await send('tasks/get', { taskId })).result.status === 'working') await new Promise((resolve) => setTimeout(resolve, 100));
+  expect(await send('tools/call', call)).toMatchObject({
+    error: { code: -32602, message: expect.stringContaining('has already ended. Call the tool without task') },
+  });
+  expect(seen()).toEqual([{ amount: 6 }]);
 });
