@@ -1,7 +1,7 @@
 import { describeWait, IntentGateError, PolicyDeclined, RateLimited, Refusal, UnexpectedAnswer } from './errors.ts';
 import type { Http } from './http.ts';
 import { type McpConsentOptions, openMcpConsent } from './mcp-consent.ts';
-import { type Message, readObject, refusalResult, revisionOf, toolResult } from './mcp-messages.ts';
+import { isRefusal, type Message, readObject, refusalResult, revisionOf, toolResult, toTaskError } from './mcp-messages.ts';
 import { type AgreementStore, type OnPolicy, openPats, type Signer } from './pats.ts';
 import { fetchPolicyInWords } from './policy.ts';
 
@@ -116,7 +116,9 @@ export function openMcpBridge({ http, publicUrl, signer, store, acceptCommand, s
       throw error;
     });
     if ('error' in outcome) return outcome;
-    return { result: revisionOf(request.message) === undefined ? outcome.result : { resultType: 'complete', ...outcome.result } };
+    const { result } = outcome;
+    if (revisionOf(request.message) !== undefined) return { result: { resultType: 'complete', ...result } };
+    return request.message.params?.task && isRefusal(result) ? { error: toTaskError(result) } : { result };
   }
 
   async function forward(request: Request): Promise<object> {

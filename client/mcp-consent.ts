@@ -164,8 +164,8 @@ const refusals = {
   },
 };
 
-/** Accepting without a value counts; a field that says anything but yes does not. */
+/** Accepting without a value counts, which some hosts send as null or an empty text; a field that says anything but yes does not. */
 function readVerdict(answer: FormAnswer | null | undefined): Exclude<Verdict, 'unasked'> {
-  if (answer?.action === 'accept') return /^(undefined|true)$/.test(String(answer.content?.accept)) ? 'accept' : 'decline';
+  if (answer?.action === 'accept') return /^(undefined|null|true|)$/.test(String(answer.content?.accept)) ? 'accept' : 'decline';
   return answer?.action === 'decline' ? 'decline' : 'cancel';
 }

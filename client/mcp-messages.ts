@@ -7,6 +7,8 @@ export interface Message {
   params?: {
     name?: string;
     arguments?: { pat?: string };
+    /** requests a task instead of a result (2025-11-25, "Tasks") */
+    task?: object;
     /** in requests about a task */
     taskId?: string;
     capabilities?: Capabilities;
@@ -60,7 +62,13 @@ export function readObject<T extends object>(text: string): T | undefined {
   }
 }
 
-export const toolResult = (text: string, data: object, isError = false): object => ({
+interface ToolResult {
+  content: { type: 'text'; text: string }[];
+  structuredContent: object;
+  isError: boolean;
+}
+
+export const toolResult = (text: string, data: object, isError = false): ToolResult => ({
   content: [{ type: 'text', text }],
   structuredContent: data,
   isError,
@@ -74,7 +82,22 @@ interface ToolRefusal extends Pick<IntentGateError, 'code' | 'message'> {
 }
 
 /** A refusal in the gate's format that a model can read. */
-export function refusalResult({ code, message, details = {}, lines = [`Details: ${JSON.stringify(details)}`], next }: ToolRefusal): object {
+export function refusalResult({
+  code,
+  message,
+  details = {},
+  lines = [`Details: ${JSON.stringify(details)}`],
+  next,
+}: ToolRefusal): ToolResult {
   const text = [`${code}: ${message}`, ...lines, `Next: ${next}`].join('\n');
   return toolResult(text, { error: { code, message, details }, next }, true);
 }
+
+export const isRefusal = (result: object): result is ToolResult => 'isError' in result && result.isError === true;
+
+/** A refusal for a host that waits for a task, which can be refused by an error only. */
+export const toTaskError = ({ content, structuredContent }: ToolResult): object => ({
+  code: -32602,
+  message: content.map(({ text }) => text).join('\n'),
+  data: structuredContent,
+});

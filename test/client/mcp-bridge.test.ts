@@ -84,8 +84,8 @@ test('a cancellation is not forwarded', async () => {
   expect(seen).toEqual([]);
 });
 
-/** A bridge whose agent has accepted the policy, to a gate that gives this result for every tool. */
-async function openExecuting(result: object) {
+/** A bridge to a gate that gives this result for every tool. @param isAccepted - whether its agent has accepted the policy */
+async function openExecuting(result: object, isAccepted = true) {
   const policy = { uid: 'https://gate.example/api/policy', permission: [] };
   const counts = { calls: 0, pats: 0 };
   const answering: typeof fetch = async (url, { body } = {}) => {
@@ -107,17 +107,17 @@ async function openExecuting(result: object) {
     http: openHttp({ url: 'https://gate.example', fetch: answering }),
     publicUrl: 'https://gate.example',
     signer: await obtainNamedKey('mcp', openMemoryKeyStore()),
-    store: { load: async () => ({ digest: await digestOf(policy) }), save: async () => undefined },
+    store: { load: async () => (isAccepted ? { digest: await digestOf(policy) } : undefined), save: async () => undefined },
     acceptCommand: 'accept it',
     send: () => undefined,
   });
-  const execute = () =>
+  const execute = (more: object = {}) =>
     bridge.answer(
       JSON.stringify({
         jsonrpc: '2.0',
         id: 1,
         method: 'tools/call',
-        params: { name: 'execute_intent', arguments: { intent_uid: 'a.example:pay:v1', parameters: {} } },
+        params: { name: 'execute_intent', arguments: { intent_uid: 'a.example:pay:v1', parameters: {} }, ...more },
       }),
     );
   return { execute, counts };
@@ -137,4 +137,12 @@ test.each<[string, object, number]>([
   const { execute, counts } = await openExecuting(result);
   expect(await execute()).toEqual({ jsonrpc: '2.0', id: 1, result });
   expect(counts).toEqual({ calls, pats: calls });
+});
+
+test('a task is refused by an error that says how the person can accept the policy, because it can have no other result', async () => {
+  const { execute, counts } = await openExecuting({}, false);
+  const { error } = (await execute({ task: { ttl: 1_000 } })) as { error: object };
+  const { structuredContent } = ((await execute()) as { result: { structuredContent: object } }).result;
+  expect(error).toEqual({ code: -32602, message: expect.stringContaining('accept it'), data: structuredContent });
+  expect(counts).toEqual({ calls: 0, pats: 0 });
 });

@@ -92,7 +92,9 @@ const verdicts: [string, FormAnswer['content'] | undefined, boolean][] = [
   ['the field unticked', { accept: false }, false],
   ['the field unticked, as text', { accept: 'false' }, false],
   ['another word', { accept: 'no' }, false],
-  ['null in the field', { accept: null as never }, false],
+  ['null in the field', { accept: null }, true],
+  ['an empty text in the field', { accept: '' }, true],
+  ['a list in the field', { accept: ['no'] }, false],
 ];
 
 test.each(verdicts)('a person who accepts with %s is taken at their word, asked by a request', async (_, content, isAccepted) => {
