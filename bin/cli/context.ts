@@ -3,6 +3,7 @@ import { isLoopbackHost, readAddress } from '../../client/address.ts';
 import { type Api, openApi } from '../../registry/api.ts';
 import { usageFailure } from '../../registry/failure.ts';
 import { parseExact } from '../../schemas/number.ts';
+import type { Parameter } from '../../schemas/parameter.ts';
 import { readDescription } from '../local/stack-file.ts';
 import { listSessions, openTokens } from './session.ts';
 import { openTerminal } from './terminal.ts';
@@ -81,7 +82,7 @@ export function readHeaders(fields: readonly string[] = []): Record<string, stri
 }
 
 /** Parses pairs such as `name=value`. */
-export function readPairs(pairs: readonly string[], read: (written: string, name: string) => unknown): Record<string, unknown> {
+export function readPairs<Value>(pairs: readonly string[], read: (written: string, name: string) => Value): Record<string, Value> {
   const entries = pairs.map((pair) => {
     const [, name, written] = /^([^=]+)=(.*)$/s.exec(pair) ?? [];
     if (name === undefined || written === undefined) throw usageFailure('--param must have the form name=value.');
@@ -90,8 +91,12 @@ export function readPairs(pairs: readonly string[], read: (written: string, name
   return Object.fromEntries(entries);
 }
 
+/** Takes strings literally and parses other types as JSON; if the type is unknown, valid JSON wins. The gate validates the value. */
+export const readValueFor = (written: string, parameter: Pick<Parameter, 'type'> | undefined): unknown =>
+  parameter?.type === 'string' ? written : readJsonOrText(written);
+
 /** JSON if it is valid, else the text itself. */
-export function readJsonOrText(written: string): unknown {
+function readJsonOrText(written: string): unknown {
   try {
     return parseExact(written);
   } catch {

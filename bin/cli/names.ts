@@ -8,11 +8,12 @@ import type { IntentInput } from '../../schemas/intent.ts';
 import { intentPage } from '../../schemas/intent-pages.ts';
 import { type CliContext, findBaseUrl } from './context.ts';
 
-type Described = Pick<IntentInput, 'intent_uid' | 'tags'> & { endpoint: { method: string }; input_parameters: readonly { name: string }[] };
+type Described = Pick<IntentInput, 'intent_uid' | 'tags' | 'endpoint' | 'input_parameters'>;
 
 const toKnown = (intent: Described, service: { service_id?: string; service_name: string }): KnownIntent => ({
   ...judgedIntent(intent, service),
   parameters: intent.input_parameters.map(({ name }) => name),
+  called: intent,
 });
 
 /**

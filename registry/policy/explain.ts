@@ -1,9 +1,26 @@
+import { compileParameters } from '../../functions/core/parameters/compile.ts';
 import { type Call, type Condition, concerns, evaluateCondition } from '../../functions/core/policy/conditions.ts';
 import { describeRule, nameCondition } from '../../functions/core/policy/describe.ts';
 import { chargesOf, findObstacle, judge, namesIntent, rulesRequiringApproval } from '../../functions/core/policy/judge.ts';
 import type { Rule } from '../../functions/core/policy/reading.ts';
+import { expectedInputs, nullRules } from '../../functions/core/relay/endpoint.ts';
+import type { IntentInput } from '../../schemas/intent.ts';
 
 export type Explanation = ReturnType<typeof explainCall>;
+
+/**
+ * The parameters that are judged: with defaults, as the gate sends them.
+ * @returns also why the gate refuses the call before it is judged, if it does; defaults are filled in all the same
+ */
+export function parametersOf(
+  { endpoint, input_parameters }: Pick<IntentInput, 'endpoint' | 'input_parameters'>,
+  given: Call['parameters'],
+) {
+  const inputs = expectedInputs({ endpoint, input_parameters }, given);
+  const { values, issues = [] } = compileParameters(inputs, nullRules(endpoint))(given);
+  const defaults = inputs.flatMap(({ name, default: fallback }) => (fallback === undefined ? [] : [[name, fallback]]));
+  return { parameters: values ?? { ...Object.fromEntries(defaults), ...given }, issues };
+}
 
 /**
  * Explains how the rules of a policy judge a call.

@@ -3,10 +3,13 @@ import { namesIntent } from '../../functions/core/policy/judge.ts';
 import type { Rule } from '../../functions/core/policy/reading.ts';
 import { editDistance } from '../../functions/core/runtime/edit-distance.ts';
 import type { Issue } from '../../schemas/errors.ts';
+import type { IntentInput } from '../../schemas/intent.ts';
 import { foldName, foldTag } from '../../schemas/text.ts';
 
 export interface KnownIntent extends JudgedIntent {
   parameters: readonly string[];
+  /** what its calls consist of, if it has been read in full */
+  called?: Pick<IntentInput, 'endpoint' | 'input_parameters'>;
 }
 
 /** The names that a policy may refer to. */

@@ -2,7 +2,7 @@ import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { fetchPolicyInWords } from '../../../client/policy.ts';
 import { agentOf } from '../../../functions/core/policy/assignee.ts';
 import { compileRules } from '../../../functions/core/policy/compiled-policy.ts';
-import type { JudgedAgent, JudgedIntent } from '../../../functions/core/policy/conditions.ts';
+import { isInstant, type JudgedAgent, type JudgedIntent } from '../../../functions/core/policy/conditions.ts';
 import { findContradictions } from '../../../functions/core/policy/contradictions.ts';
 import { describeRule } from '../../../functions/core/policy/describe.ts';
 import { formatMoney } from '../../../functions/core/policy/money.ts';
@@ -12,12 +12,12 @@ import { comparePolicies, describePolicy } from '../../../functions/core/policy/
 import { fillTemplate } from '../../../functions/core/policy/template.ts';
 import { CliFailure, usageFailure } from '../../../registry/failure.ts';
 import { compareForRegistry } from '../../../registry/policy/compare.ts';
-import { type Explanation, explainCall } from '../../../registry/policy/explain.ts';
+import { type Explanation, explainCall, parametersOf } from '../../../registry/policy/explain.ts';
 import { listVersions, publishPolicy, readVersion } from '../../../registry/policy/publish.ts';
 import { intentUid } from '../../../schemas/intent-uid.ts';
 import type { Policy } from '../../../schemas/policy.ts';
 import { isStackAt, readDescription } from '../../local/stack-file.ts';
-import { type CliContext, openContext, readJsonOrText, readPairs } from '../context.ts';
+import { type CliContext, openContext, readPairs, readValueFor } from '../context.ts';
 import { readNames, sayUnknownIntent } from '../names.ts';
 import { checkNames, compile, readInForce, readTemplate, refuseUnknown } from '../policies.ts';
 import { plural } from '../terminal.ts';
@@ -90,17 +90,24 @@ export function addPolicy(program: CommandUnknownOpts): void {
       if (uid === undefined) return showRulesOf(context, agent, file);
       const [fault] = intentUid.safeParse(uid).error?.issues ?? [];
       if (fault) throw usageFailure(`The intent_uid ${fault.message}.`);
+      if (at !== undefined && !isInstant(at))
+        throw usageFailure('--at takes a date and time with an offset, such as 2026-02-28T12:00:00Z.');
       const nowMs = at === undefined ? Date.now() : Date.parse(at);
-      if (Number.isNaN(nowMs)) throw usageFailure('--at takes a date and time such as 2026-02-28T12:00:00Z.');
+      const written = Object.entries(readPairs(param, (text) => text));
       const { policy, address } = await choosePolicy(context, file);
-      const parameters = readPairs(param, readJsonOrText);
       const { rules } = compile(policy, address, file);
       const names = await readNames(context, registry, rules, [uid]);
       const unknown = checkNames(context, rules, names);
       const intent = names?.intents.find(({ intentUid: known }) => known === uid);
       if (names && !intent) throw new CliFailure('differences', `${sayUnknownIntent(uid, names)}.`);
+      const { called } = intent ?? {};
+      const inputOf = (name: string) => called?.input_parameters.find((input) => input.name === name);
+      const given = Object.fromEntries(written.map(([name, text]) => [name, readValueFor(text, inputOf(name))]));
+      const { parameters, issues } = called ? parametersOf(called, given) : { parameters: given, issues: [] };
       const call = { ...(intent ?? { intentUid: uid }), ...agent, parameters, nowMs };
       showExplanation(context, explainCall(rules, call));
+      if (issues.length > 0) context.terminal.remark('The gate refuses this call before it judges it, because of its parameters:');
+      for (const { path, problem } of issues) context.terminal.remark(`  ${path} ${problem}`);
       refuseUnknown(unknown);
     });
 }
@@ -120,7 +127,7 @@ async function publish(
 ): Promise<void> {
   if ((file === undefined) === (digest === undefined)) throw usageFailure('Name a policy file, or an earlier version with --digest.');
   const policy = file === undefined ? (await readVersion(api, digest)).policy : readTemplate(file);
-  if (isTrial) {
+  if (isTrial && !dryRun) {
     await api.call('PUT', '/api/policy/try', { body: policy, isAdmin: true });
     return terminal.result({ on_trial: true }, 'The policy is on trial. See what it would have decided with: npx intent-gate policy trial');
   }

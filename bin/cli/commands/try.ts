@@ -6,9 +6,8 @@ import { CliFailure, usageFailure } from '../../../registry/failure.ts';
 import { readInput } from '../../../registry/input.ts';
 import { executionIdOf } from '../../../schemas/deferred.ts';
 import type { FullIntent } from '../../../schemas/intent.ts';
-import type { Parameter } from '../../../schemas/parameter.ts';
 import { agentOptions, connectAgent, explainForeignPolicy } from '../agent.ts';
-import { type CliContext, openContext, readJsonOrText, readPairs } from '../context.ts';
+import { type CliContext, openContext, readPairs, readValueFor } from '../context.ts';
 import { showIntent } from './intents.ts';
 
 type Values = Record<string, unknown>;
@@ -35,7 +34,7 @@ export function addTry(program: CommandUnknownOpts): void {
       const intent = (await agent.gate.get(uid)) as FullIntent;
       showIntent(terminal, intent);
       const find = (name: string) => intent.input_parameters.find((one) => one.name === name);
-      const read = (written: string, name: string) => readValue(written, find(name));
+      const read = (written: string, name: string) => readValueFor(written, find(name));
       const parameters = { ...(await readParameters(options.params)), ...readPairs(options.param ?? [], read) };
       const complete = { ...parameters, ...(await askMissing(context, intent, parameters)) };
       const { agentId, answer, receipt, upstream } = await execute(context, agent, intent.intent_uid, complete);
@@ -87,10 +86,6 @@ async function readParameters(file: string | undefined): Promise<Values> {
   return given as Values;
 }
 
-/** Takes strings literally and parses other types as JSON; if the type is unknown, valid JSON wins. The gate validates the value. */
-const readValue = (written: string, parameter: Parameter | undefined): unknown =>
-  parameter?.type === 'string' ? written : readJsonOrText(written);
-
 async function askMissing({ terminal }: CliContext, { input_parameters }: FullIntent, given: Values): Promise<Values> {
   const missing = input_parameters.filter(
     ({ name, required, default: fallback }) => required && fallback === undefined && !Object.hasOwn(given, name),
@@ -102,6 +97,6 @@ async function askMissing({ terminal }: CliContext, { input_parameters }: FullIn
     );
   }
   const values: Values = {};
-  for (const parameter of missing) values[parameter.name] = readValue(await terminal.ask(`${parameter.name}: `), parameter);
+  for (const parameter of missing) values[parameter.name] = readValueFor(await terminal.ask(`${parameter.name}: `), parameter);
   return values;
 }

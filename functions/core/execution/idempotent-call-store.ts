@@ -148,7 +148,10 @@ export function openIdempotentCalls(table: Table) {
         table
           .update(keys.call(account, key), {
             set: { may_repeat: true, until: 0 },
-            when: [['exists', 'deferred'], ['any', ...(['done', 'denied', 'void'] as const).map((state) => ['=', 'state', state] as const)]],
+            when: [
+              ['exists', 'deferred'],
+              ['any', ...(['done', 'denied', 'void'] as const).map((state) => ['=', 'state', state] as const)],
+            ],
             isQuiet: true,
           })
           .then(() => true),

@@ -1,6 +1,6 @@
 import { methods } from '../../../schemas/intent.ts';
 import { type Call, type Condition, isDate, isInstant, millisecondsOf, type Scalar, type Subject } from './conditions.ts';
-import { days, isTimeOfDay, readLocalTime } from './local-time.ts';
+import { days, isTimeOfDay, readLocalTime, sinceMidnightMs } from './local-time.ts';
 
 /** Sample calls: if any call meets these conditions, one of the samples does. They use the constants, and values between and beyond them. */
 export function candidatesFor(subject: Subject, conditions: readonly Condition[], sinceMs: number): Call[] {
@@ -36,20 +36,16 @@ export function candidatesFor(subject: Subject, conditions: readonly Condition[]
   }
 }
 
-const dayMinutes = 24 * 60;
-const weekMinutes = days.length * dayMinutes;
+const dayMs = 86_400_000;
+const weekMs = days.length * dayMs;
 
-/** Midnight and the minutes around these times of day, on each day of a week in which no zone changes its clocks. */
+/** Midnight and the milliseconds around these times of day, on each day of a week in which no zone changes its clocks. */
 function timesAround(times: readonly string[], zone: string): number[] {
   const startMs = Date.UTC(2026, 0, 5);
-  const minuteOf = (time: string): number => Number(time.slice(0, 2)) * 60 + Number(time.slice(3));
   const local = readLocalTime(startMs, zone);
-  const offset = (days as readonly string[]).indexOf(local.dayOfWeek) * dayMinutes + minuteOf(local.timeOfDay);
-  const minutes = new Set([0, ...times.flatMap((time) => [-1, 0, 1].map((step) => minuteOf(time) + step))]);
-  const inWeek = days.flatMap((_, day) =>
-    [...minutes].map((minute) => (day * dayMinutes + minute - offset + 2 * weekMinutes) % weekMinutes),
-  );
-  return inWeek.map((minute) => startMs + minute * 60_000);
+  const offset = (days as readonly string[]).indexOf(local.dayOfWeek) * dayMs + sinceMidnightMs(local.timeOfDay);
+  const moments = new Set([0, ...times.flatMap((time) => [-1, 0, 1].map((step) => sinceMidnightMs(time) + step))]);
+  return days.flatMap((_, day) => [...moments].map((moment) => startMs + ((day * dayMs + moment - offset + 2 * weekMs) % weekMs)));
 }
 
 /** Beyond this number of texts, not every subset is tried. */
@@ -75,11 +71,10 @@ function neighbours(constants: readonly Scalar[]): Scalar[] {
   const numbers = constants.filter((value) => typeof value === 'number');
   const instants = constants.filter(isInstant).map(millisecondsOf);
   const dates = constants.filter(isDate).map((value) => Date.parse(value));
-  const day = 86_400_000;
   return [
     ...constants,
     ...around(numbers, 1),
     ...around(instants, 1).map((timeMs) => new Date(timeMs).toISOString()),
-    ...around(dates, day).map((timeMs) => new Date(timeMs).toISOString().slice(0, 10)),
+    ...around(dates, dayMs).map((timeMs) => new Date(timeMs).toISOString().slice(0, 10)),
   ];
 }

@@ -1,7 +1,7 @@
 import { compareNumbers, isNumeric, numberText } from '../../../schemas/number.ts';
 import { foldName, foldTag } from '../../../schemas/text.ts';
 import { formats } from '../parameters/formats.ts';
-import { isTimeOfDay, readLocalTime } from './local-time.ts';
+import { isTimeOfDay, readLocalTime, sinceMidnightMs } from './local-time.ts';
 import { foldNamespace } from './scope.ts';
 
 export type Scalar = string | number | boolean;
@@ -128,7 +128,7 @@ function compare(actual: unknown, value: Scalar): number | undefined {
   if (typeof actual !== typeof value) return undefined;
   if (isInstant(value)) return isInstant(actual) ? orderOfInstants(actual, value) : undefined;
   if (isDate(value)) return isDate(actual) ? orderOf(actual, value) : undefined;
-  if (isTimeOfDay(value) && isTimeOfDay(actual)) return orderOf(actual, value);
+  if (isTimeOfDay(value) && isTimeOfDay(actual)) return sinceMidnightMs(actual) - sinceMidnightMs(value);
   return compose(actual) === compose(value) ? 0 : Number.NaN;
 }
 

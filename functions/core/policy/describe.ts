@@ -4,9 +4,9 @@ import type { Payment } from './duties.ts';
 import type { Charge } from './limits.ts';
 import type { Rule } from './reading.ts';
 import { assigneeOf } from './rule-index.ts';
-import { everyIntent, termOf } from './scope.ts';
+import { everyIntent, oneIntent, termOf } from './scope.ts';
 
-function nameEntry(entry: string, several = 'every intent'): string {
+function nameEntry(entry: string, several: string): string {
   const [namespace, slug, version] = entry.split(':');
   if (entry === everyIntent) return several;
   return slug === '*' ? `${several} of the namespace ${namespace}` : `the intent ${namespace}:${slug}:${version}`;
@@ -81,20 +81,42 @@ function nameAssignee(rule: Pick<Rule, 'conditions'>): string {
 /** What a rule says, in parts of a sentence. */
 export function describeParts(rule: Rule): { who: string; what: string; limits: string[]; prices: string[] } {
   const { kind, entry, charges, payments } = rule;
-  const conditions = rule.conditions.filter(({ isAssignee }) => !isAssignee);
-  const given = conditions.length > 0 ? ` if ${conditions.map(nameCondition).join(' and ')}` : '';
+  const [may, several, bound] = modes[kind];
   return {
     who: nameAssignee(rule),
-    what: `${kind === 'prohibition' ? 'must not' : 'may'} execute ${nameEntry(entry, kind === 'limit' ? 'intents' : undefined)}${given}`,
-    limits: charges.filter(({ currency }) => currency === undefined).map((limit) => `at most ${nameTimes(limit)}`),
+    what: `${may} execute ${nameEntry(entry, several)}${nameConditions(rule)}`,
+    limits: charges.filter(({ currency }) => currency === undefined).map((limit) => `${bound} ${nameTimes(limit)}`),
     prices: payments.map(namePayment),
   };
+}
+
+const modes = {
+  permission: ['may', 'every intent', 'at most'],
+  prohibition: ['must not', 'any intent', 'at most'],
+  limit: ['must not', 'intents', 'more than'],
+} as const;
+
+/** A permission of several intents may restrict only one of them. */
+function nameConditions({ kind, entry, conditions }: Rule): string {
+  const join = (some: readonly Condition[]) => some.map(nameCondition).join(' and ');
+  const onlyOf = ({ subject }: Condition) =>
+    kind === 'permission' && subject.of === 'parameter' && subject.uid !== undefined && entry !== oneIntent(subject.uid) ? subject.uid : '';
+  const { '': general = [], ...others } = Object.fromEntries(
+    Map.groupBy(
+      conditions.filter(({ isAssignee }) => !isAssignee),
+      onlyOf,
+    ),
+  );
+  const of = (uid: string, some: readonly Condition[]) => `, but the intent ${uid} only if ${join(some).replaceAll(` of ${uid}`, '')}`;
+  return `${general.length > 0 ? ` if ${join(general)}` : ''}${Object.entries(others)
+    .map(([uid, some]) => of(uid, some))
+    .join('')}`;
 }
 
 export function describeRule(rule: Rule): string {
   const { who, what, limits, prices } = describeParts(rule);
   if (rule.kind === 'prohibition') return `${who} ${what}, whatever else is permitted.`;
-  if (rule.kind === 'limit') return `${who} ${what} ${limits.join(' and ')}.`;
+  if (rule.kind === 'limit') return `${who} ${what} ${limits.join(' or ')}.`;
   const approval = rule.needsApproval ? ['once a person has approved the call'] : [];
   return `${[`${who} ${what}`, ...limits, ...prices, ...approval].join(', ')}.`;
 }
@@ -105,9 +127,9 @@ export function describeRule(rule: Rule): string {
  */
 export function describeRefusal(rule: Rule, condition: Condition | undefined, otherwise: readonly Condition[] = []): string {
   if (!condition) return describeRule(rule);
-  if (rule.kind !== 'permission') return `You must not execute ${nameEntry(rule.entry)} if ${nameCondition(condition)}.`;
+  if (rule.kind !== 'permission') return `You must not execute ${nameEntry(rule.entry, 'any intent')} if ${nameCondition(condition)}.`;
   const ways = [...new Set([condition, ...otherwise].map(nameCondition))];
-  return `You may execute ${otherwise.length > 0 ? 'this' : nameEntry(rule.entry)} only if ${ways.join(', or if ')}.`;
+  return `You may execute ${otherwise.length > 0 ? 'this' : nameEntry(rule.entry, 'every intent')} only if ${ways.join(', or if ')}.`;
 }
 
 /**

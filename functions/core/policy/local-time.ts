@@ -1,6 +1,13 @@
 export const days = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const;
 
-export const isTimeOfDay = (value: unknown): value is string => typeof value === 'string' && /^([01]\d|2[0-3]):[0-5]\d$/.test(value);
+export const isTimeOfDay = (value: unknown): value is string =>
+  typeof value === 'string' && /^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,3})?)?$/.test(value);
+
+/** A time of day since midnight, in milliseconds. */
+export function sinceMidnightMs(time: string): number {
+  const [hours = 0, minutes = 0, seconds = 0] = time.split(':').map(Number);
+  return (hours * 60 + minutes) * 60_000 + Math.round(seconds * 1_000);
+}
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
@@ -12,6 +19,8 @@ function formatOf(zone: string): Intl.DateTimeFormat {
     weekday: 'long',
     hour: '2-digit',
     minute: '2-digit',
+    second: '2-digit',
+    fractionalSecondDigits: 3,
     hourCycle: 'h23',
   });
   formats.set(zone, format);
@@ -24,5 +33,6 @@ export function readLocalTime(nowMs: number, zone: string): { timeOfDay: string;
       .formatToParts(nowMs)
       .map(({ type, value }) => [type, value]),
   );
-  return { timeOfDay: `${parts.hour}:${parts.minute}`, dayOfWeek: String(parts.weekday).toLowerCase() };
+  const timeOfDay = `${parts.hour}:${parts.minute}:${parts.second}.${parts.fractionalSecond}`;
+  return { timeOfDay, dayOfWeek: String(parts.weekday).toLowerCase() };
 }

@@ -92,6 +92,41 @@ test('a call is explained by the rules that decide, with reasons', async () => {
   expect(await run([...words, 'amount=1', '--at', 'noon'])).toMatchObject({ code: 3, stderr: expect.stringMatching(/^--at takes/) });
 });
 
+test('the parameters of a call are explained as the gate judges them', async () => {
+  const registry = join(folder, 'judged.json');
+  const endpoint = { method: 'GET', url: 'https://a.example/{code}{?language}', content_type: 'application/json' } as const;
+  const input_parameters = [
+    { name: 'code', type: 'string', required: true },
+    { name: 'language', type: 'string', required: false, default: 'en' },
+  ] as const;
+  const intents = [intentOf('a.example:get:v1', { endpoint, input_parameters: [...input_parameters] })];
+  writeFileSync(registry, JSON.stringify({ registry: 1, services: [{ ...serviceNamed('A'), intents }] }));
+  const policy = join(folder, 'judged-policy.json');
+  const [target, parameters] = ['{base_url}/api/intents', '{base_url}/api/intents/a.example:get:v1/parameters'];
+  const is = (name: string, rightOperand: string) => ({ leftOperand: `${parameters}/${name}`, operator: 'eq', rightOperand });
+  const permission = [{ target, action: 'execute' }];
+  const prohibition = [is('language', 'en'), is('code', '12')].map((one) => ({ target, action: 'execute', constraint: [one] }));
+  writeFileSync(policy, JSON.stringify({ permission, prohibition }));
+  const explain = (...params: string[]) =>
+    run(['policy', 'explain', 'a.example:get:v1', '--file', policy, '--registry', registry, ...params.flatMap((one) => ['--param', one])]);
+  const because = (issue: string) => `The gate refuses this call before it judges it, because of its parameters:\n  ${issue}\n`;
+  for (const [params, decision, stderr] of [
+    [['code=JP'], 'Refused by /prohibition/0/constraint/0.', ''],
+    [['code=JP', 'language=de'], 'Permitted by /permission/0.', ''],
+    [['code=12', 'language=de'], 'Refused by /prohibition/1/constraint/0.', ''],
+    [['language=de'], 'Permitted by /permission/0.', because('/parameters/code is required and must be a string')],
+    [
+      ['code=JP', 'bogus=1'],
+      'Refused by /prohibition/0/constraint/0.',
+      because('/parameters/bogus is not a parameter of this intent; remove it'),
+    ],
+  ] as const)
+    expect([params, await explain(...params)]).toEqual([
+      params,
+      { code: 0, stdout: expect.stringMatching(new RegExp(`^${decision}`)), stderr },
+    ]);
+});
+
 test('the rules of an agent are listed and explained by any of its names', async () => {
   const policy = join(folder, 'assigned.json');
   const target = '{base_url}/api/intents';

@@ -43,6 +43,8 @@ test('a policy is published, listed, undone and put on trial from the command li
   expect((await run(['policy', 'versions'])).stdout).toMatch(new RegExp(`^${seq} .* in force\n$`));
   expect(await run(['history', 'undo', seq, '--yes'])).toMatchObject({ code: 0, stdout: `Entry ${seq} is undone.\n` });
   expect(await statusOf()).toBe(permitted);
+  expect((await run(['policy', 'publish', file, '--try', '--dry-run'])).stdout).toBe(`${change}Nothing was published.\n`);
+  expect((await run(['policy', 'trial', '--end'])).stderr).toContain('No policy is on trial');
   expect((await run(['policy', 'publish', file, '--try'])).code).toBe(0);
   expect(await statusOf()).toBe(permitted);
   expect((await run(['policy', 'trial', '--end'])).stdout).toBe('The trial has ended.\n');

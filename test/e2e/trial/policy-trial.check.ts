@@ -39,7 +39,7 @@ test('a policy on trial judges every execution, over HTTP, MCP and later, and de
   expect(trial).toMatchObject({
     calls: 9,
     would_refuse: [
-      { rule: '/prohibition/0/constraint/0', words: 'You must not execute every intent if parameter code is "FR".', calls: 3, ...row },
+      { rule: '/prohibition/0/constraint/0', words: 'You must not execute any intent if parameter code is "FR".', calls: 3, ...row },
       { rule: '/permission/0/constraint/0', words: 'You may execute every intent, at most 4 times an hour.', calls: 2, ...row },
     ],
     would_permit: [],

@@ -101,7 +101,7 @@ test('GET /api/policy/try reports by rule, agent and intent what the policy woul
       {
         ...row,
         rule: '/prohibition/0',
-        words: 'The agent agent-9 must not execute every intent, whatever else is permitted.',
+        words: 'The agent agent-9 must not execute any intent, whatever else is permitted.',
         agent_id: 'agent-9',
         first: minute(199),
         last: minute(199),

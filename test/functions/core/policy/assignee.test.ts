@@ -86,7 +86,7 @@ test('the words name the agents, and permissions that add or allow nothing are r
   expect(describePolicy(policy, address)).toEqual([
     'Agents verified for bot.example may execute every intent of the namespace a.example, at most 5 times a minute.',
     `The agent with the key ${key} may execute every intent of the namespace a.example.`,
-    'The agent acme must not execute every intent of the namespace a.example, whatever else is permitted.',
+    'The agent acme must not execute any intent of the namespace a.example, whatever else is permitted.',
   ]);
   expect(findContradictions(policy, address, 0)).toEqual([]);
   const voided = read({ permission: [rule('bot.example')], prohibition: [rule('bot.example')] });

@@ -264,6 +264,45 @@ describe('a condition until a day', () => {
   });
 });
 
+test.each<[Operator, string, [at: string, isPermitted: boolean][]]>([
+  [
+    'lte',
+    '17:00',
+    [
+      ['17:00:00.000Z', true],
+      ['17:00:00.001Z', false],
+    ],
+  ],
+  [
+    'lt',
+    '17:00',
+    [
+      ['16:59:59.999Z', true],
+      ['17:00:00.000Z', false],
+    ],
+  ],
+  [
+    'gt',
+    '09:00',
+    [
+      ['09:00:00.000Z', false],
+      ['09:00:00.001Z', true],
+    ],
+  ],
+  [
+    'gte',
+    '09:00:30',
+    [
+      ['09:00:29.999Z', false],
+      ['09:00:30.000Z', true],
+    ],
+  ],
+])('a time of day is exact to the millisecond: %s %s', (operator, time, moments) => {
+  const compiled = compile({ permission: [execute(pay, [when('v:timeOfDay', operator, time)])] });
+  for (const [at, isPermitted] of moments)
+    expect(judge(compiled.rules, { ...callOf('a.example:pay:v1'), nowMs: Date.parse(`2026-03-04T${at}`) }).isPermitted).toBe(isPermitted);
+});
+
 describe('contradictions', () => {
   const warn = (members: Partial<Policy>, sinceMs = 0) => problemsIn(members, sinceMs).map(({ path, problem }) => `${path} ${problem}`);
   const time = (operand: string, operator: Operator, value: string) => when(`v:${operand}`, operator, value);

@@ -194,7 +194,7 @@ describe('plain sentences', () => {
       'You may execute every intent of the namespace a.example, at most 1 time a day.',
       'You may execute the intent b.example:x:v1, for 2 USD each time, for 9.5 EUR every month.',
       'You must not execute the intent a.example:x:v1, whatever else is permitted.',
-      'You may execute intents at most 9 times a week.',
+      'You must not execute intents more than 9 times a week.',
     ]);
   });
 
@@ -238,6 +238,25 @@ describe('plain sentences', () => {
     ]);
   });
 
+  test('plain sentences of a permission of every intent name the one that a condition is about', () => {
+    const of = (slug: string) => `${intents}/b.example:${slug}:v1/parameters/amount`;
+    const conditions = [when('v:method', 'eq', 'GET'), when(of('x'), 'lt', 5), when(of('x'), 'gt', 1), when(of('y'), 'eq', 'all')];
+    expect(sentencesOf({ permission: [execute(intents, conditions)], prohibition: [execute(intents, [when(of('z'), 'eq', 1)])] })).toEqual([
+      'You may execute every intent if the method is GET, but the intent b.example:x:v1 only if parameter amount is less than 5 and parameter amount is more than 1, but the intent b.example:y:v1 only if parameter amount is "all".',
+      'You must not execute any intent if parameter amount of b.example:z:v1 is 1, whatever else is permitted.',
+    ]);
+  });
+
+  test('plain sentences of limits permit nothing', () => {
+    const prohibition = [execute(target, [rate(5, 'v:hour', 'gt'), rate(9, 'v:day', 'gt')])];
+    const obligation = [{ action: 'observeRateLimit', constraint: [rate(7, 'v:hour')] }];
+    expect(sentencesOf({ prohibition, obligation })).toEqual([
+      'This policy permits nothing.',
+      'You must not execute the intent b.example:x:v1 more than 5 times an hour or more than 9 times a day.',
+      'You must not execute intents more than 7 times an hour.',
+    ]);
+  });
+
   test('plain sentences state conditions, counts, budgets and obligations', () => {
     const conditions = [
       when(`${target}/parameters/amount`, 'gte', 1),
@@ -256,7 +275,7 @@ describe('plain sentences', () => {
     ];
     expect(sentencesOf({ permission, obligation })).toEqual([
       'You may execute the intent b.example:x:v1 if parameter amount is at least 1 and parameter unit price is one of "low", "high" and parameter day is not after 2026-12-31 and the date is not before 2026-01-01T00:00:00Z and the time of day (Europe/Berlin) is before 17:00 and the day of the week (UTC) is not sunday, at most 1000 times in total, for 0.5 EUR each time, at most 20 EUR per month.',
-      'You may execute intents of the namespace b.example at most 7 times an hour.',
+      'You must not execute intents of the namespace b.example more than 7 times an hour.',
       "Sign this policy with your agent's key before the first call.",
       "Sign https://terms.example/ with your agent's key before the first call (assignee: urn:agent).",
     ]);
