@@ -54,6 +54,7 @@ export const policy = z
     uid: uri,
     type: z.enum(['Set', 'Offer', 'Agreement']),
     profile: uri.optional(),
+    conflict: z.literal('prohibit').optional().describe('prohibitions win, as they do without this member'),
     permission: z.array(permission).optional(),
     prohibition: z.array(prohibition).optional(),
     obligation: z.array(obligation).optional(),

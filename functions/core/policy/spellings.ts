@@ -77,13 +77,18 @@ const term: Read = (value) => {
 };
 
 /** A bare unit: a period, a currency, or a time zone. */
-const unit: Read = (value, position) => {
+const unit: Read = (value, position) => readUnit(value, position, false);
+
+/** @param isClock - whether only a time zone is meant, some of which look like currencies */
+function readUnit(value: unknown, position: Position, isClock: boolean): unknown {
   const text = reference(value);
   if (typeof text !== 'string') return text;
   if (Object.hasOwn(periodSynonyms, text)) return vocabulary(periodSynonyms[text] ?? '');
-  if (/^[A-Z]{3}$/.test(text) && text !== 'UTC') return vocabulary(`currency#${text}`);
+  if (/^[A-Z]{3}$/.test(text) && text !== 'UTC') return vocabulary(`${isClock ? 'timeZone' : 'currency'}#${text}`);
   return text === 'UTC' || /^[A-Z][A-Za-z]+(\/[A-Z][\w+-]*)+$/.test(text) ? vocabulary(`timeZone#${text}`) : term(text, position);
-};
+}
+
+const isClock = (operand: unknown): boolean => /(timeOfDay|dayOfWeek)$/.test(String(operand));
 
 /** The members of an object by their canonical names. */
 function members(object: Members, position: Position, reads: Record<string, Read> = {}): Members {
@@ -146,17 +151,25 @@ const operator: Read = (value) => {
 /** @param target - of the rule, for bare `parameters/<name>` */
 function constraint(value: unknown, position: Position, target?: unknown): unknown[] {
   if (!isObject(value)) return [value];
-  const read = members(value, position, { leftOperand: term, operator, rightOperand: literal, unit });
+  const read = members(value, position, { leftOperand: term, operator, rightOperand: literal });
   const { and, dataType, ...rest } = dropIdentity(read, position, ['Constraint', 'LogicalConstraint']);
   if (and !== undefined) {
-    const all = list(and).flatMap((one, at) => constraint(one, position.at('and', at), target));
+    const conditions = list(and);
+    // without conditions, the rule would hold for every call
+    if (conditions.length === 0) position.at('and').refuse('must not be empty');
+    const all = conditions.flatMap((one, at) => constraint(one, position.at('and', at), target));
     return Object.keys(rest).length > 0 ? [...all, rest] : all;
   }
   const { leftOperand, rightOperand } = rest;
+  if (rest.unit !== undefined) rest.unit = readUnit(rest.unit, position, isClock(leftOperand));
   if (typeof leftOperand === 'string' && /^parameters\/[^/]+$/.test(leftOperand) && typeof target === 'string')
     rest.leftOperand = `${target}/${leftOperand}`;
   if (dataType !== undefined) rest.rightOperand = typed(rightOperand, reference(dataType), position.at('rightOperand'));
-  if (rest.operator === 'within' && rightOperand !== undefined && !Array.isArray(rightOperand)) rest.rightOperand = [rest.rightOperand];
+  const isList = Array.isArray(rest.rightOperand);
+  if (rest.operator === 'within' && rightOperand !== undefined && !isList) rest.rightOperand = [rest.rightOperand];
+  // expanded JSON-LD has every value in a list
+  else if (rest.operator !== 'within' && isList && (rest.rightOperand as unknown[]).length === 1)
+    [rest.rightOperand] = rest.rightOperand as unknown[];
   return [rest];
 }
 
@@ -271,6 +284,7 @@ export function normalizePolicy(file: unknown): { value: unknown; issues: Issue[
     uid: reference,
     type: policyType,
     profile: reference,
+    conflict: (value) => bareIfText(reference(value)),
     permission: rules(['Permission', 'Rule'], common),
     prohibition: rules(['Prohibition', 'Rule'], common),
     // what agents sign is the policy, not its target

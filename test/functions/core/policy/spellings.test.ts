@@ -124,6 +124,23 @@ describe('all spellings of a policy', () => {
       expect(JSON.parse(JSON.stringify(parse(written)))).toEqual({ ...head, permission: several });
   });
 
+  test.each([
+    ['a time zone that looks like a currency', when('timeOfDay', 'lt', '09:00', { unit: 'CET' }), '09:00', 'timeZone#CET'],
+    ['a value in a list', when('timeOfDay', 'lt', [typed('09:30:00', 'time')], { unit: 'UTC' }), '09:30', 'timeZone#UTC'],
+  ])('%s is read as what it is', (_, written, rightOperand, unit) => {
+    const { permission } = parse({ permission: { target: intents, action: 'execute', constraint: written } });
+    expect(permission?.[0]?.constraint).toEqual([when(vocabulary('timeOfDay'), 'lt', rightOperand, { unit: vocabulary(unit) })]);
+  });
+
+  test('the conflict strategy that the gate has may be stated', () => {
+    const permission = { target: intents, action: 'execute' };
+    expect(parse({ permission, conflict: { '@id': 'odrl:prohibit' } })).toEqual({
+      ...head,
+      permission: [permission],
+      conflict: 'prohibit',
+    });
+  });
+
   test('prices, budgets, zones, parameters and keys are served in the same form, however they are spelt', () => {
     const target = `${intents}/a.example:pay:v1`;
     const budget = { action: 'pay', amount: { price: 3, budget: 100 }, timeInterval: 'P1M' };
@@ -188,6 +205,9 @@ describe('unsupported members and terms', () => {
     ['a number of endless zeros', permit({ rightOperand: typed(`${'0'.repeat(200_000)}x`, 'double') }), `${first}/rightOperand`],
     ['the operator of such a name', permit({ operator: 'constructor' }), `${first}/operator`],
     ['an assigner', at({ assigner: 'urn:somebody' }), '/permission/0/assigner'],
+    ['no conditions at all', at({ constraint: [{ and: [] }] }), `${first}/and`],
+    ['none in a list', at({ constraint: { and: { '@list': [] } } }), `${first}/and`],
+    ['another conflict strategy', { ...canonical, conflict: 'perm' }, '/conflict'],
     ['a choice', at({ constraint: [{ or: { '@list': bare } }] }), `${first}/or`],
     ['another operator', permit({ operator: 'isNoneOf' }), `${first}/operator`],
     ['another operand', permit({ leftOperand: 'spatial' }), `${first}/leftOperand`],
