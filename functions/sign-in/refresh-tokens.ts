@@ -21,9 +21,18 @@ interface FamilyItem extends Item {
   grant: RefreshGrant;
   /** digest of the token in use */
   current: string;
-  /** the last rotation: digest of the replaced token, salt of its successor, and time in milliseconds since the epoch */
-  rotated?: { from: string; salt: string; atMs: number };
+  /** the rotations of the last minute, the newest first; from earlier versions, the last one alone */
+  rotated?: Rotation[] | Rotation;
   expires_at: number;
+}
+
+interface Rotation {
+  /** digest of the replaced token */
+  from: string;
+  /** of its successor */
+  salt: string;
+  /** milliseconds since the epoch */
+  atMs: number;
 }
 
 export interface FoundToken {
@@ -32,10 +41,15 @@ export interface FoundToken {
   secret: string;
   /** the token that has replaced it within the last minute */
   successor?: string;
+  /** the rotations of the last minute, the newest first */
+  recent: readonly Rotation[];
 }
 
 /** How long a replaced token gets its successor again, in milliseconds: the response may have been lost, or two windows renew at once. */
 const repeatMs = 60_000;
+
+/** Maximum number of replaced tokens that get their successors again. */
+const maxRecent = 10;
 
 /** How long a family that was ended for good is remembered, in seconds; longer than any request that could still start it. */
 const endedSeconds = 3_600;
@@ -55,18 +69,18 @@ export function openRefreshTokens(table: Pick<Table, 'get' | 'put' | 'update' | 
 
   const end = async (family: string): Promise<void> => void (await table.delete(keyOf(family)));
 
-  /** Finds the token in use of a family, or the one before it for a minute. Presenting an earlier one ends the family. */
+  /** Finds the token in use of a family, or one that was replaced within the last minute. Presenting an earlier one ends the family. */
   const findOrEnd = async (token: string, nowMs: number): Promise<FoundToken | undefined> => {
     const [, family, secret] = tokenPattern.exec(token) ?? [];
     if (family === undefined || secret === undefined) return undefined;
     const item = await table.get<FamilyItem>(keyOf(family));
     if (!item || item.expires_at <= nowMs / 1_000) return undefined;
-    const { grant, current, rotated } = item;
+    const { grant, current, rotated = [] } = item;
+    const recent = [rotated].flat().filter(({ atMs }) => nowMs - atMs <= repeatMs);
     const digest = digestOf(secret);
-    if (current === digest) return { family, grant, secret };
-    if (rotated?.from === digest && nowMs - rotated.atMs <= repeatMs) {
-      return { family, grant, secret, successor: `${family}.${successorOf(secret, rotated.salt)}` };
-    }
+    if (current === digest) return { family, grant, secret, recent };
+    const rotation = recent.find(({ from }) => from === digest);
+    if (rotation) return { family, grant, secret, recent, successor: `${family}.${successorOf(secret, rotation.salt)}` };
     await end(family);
     return undefined;
   };
@@ -98,13 +112,13 @@ export function openRefreshTokens(table: Pick<Table, 'get' | 'put' | 'update' | 
      * Replaces a token by the next one, with one conditional write. Of several requests with the same token, one writes, and all get the same successor.
      * @returns undefined if the token was used earlier, or its family has ended
      */
-    async rotate({ family, secret, successor }: FoundToken, nowMs: number): Promise<string | undefined> {
+    async rotate({ family, secret, successor, recent }: FoundToken, nowMs: number): Promise<string | undefined> {
       if (successor !== undefined) return successor;
       const salt = newSecret();
       const next = successorOf(secret, salt);
       const [from, current] = [digestOf(secret), digestOf(next)];
       const isRotated = await table.update(keyOf(family), {
-        set: { current, rotated: { from, salt, atMs: nowMs } },
+        set: { current, rotated: [{ from, salt, atMs: nowMs }, ...recent].slice(0, maxRecent) },
         when: [['=', 'current', from]],
       });
       // another request was faster, or a retry after a lost response meets its own write

@@ -288,9 +288,26 @@ describe('refresh tokens', () => {
       expect(refusalOf(await renew(next))).toEqual(refused);
     });
 
-    test('repeated use ends the family if the successor has been used', async () => {
+    test('repeated use yields the same successor although that has been used, and the newest token stays valid', async () => {
       const { refresh_token } = await signIn();
-      const newest = await use(await use(refresh_token));
+      const next = await use(refresh_token, 40);
+      const newest = await use(next, 20);
+      expect((await renew(refresh_token)).body.refresh_token).toBe(next);
+      expect((await renew(next)).body.refresh_token).toBe(newest);
+      expect((await renew(newest)).status).toBe(200);
+    });
+
+    test('repeated use of an older token ends the family, however recently another was used', async () => {
+      const { refresh_token } = await signIn();
+      const newest = await use(await use(refresh_token, 61));
+      expect(refusalOf(await renew(refresh_token))).toEqual(refused);
+      expect(refusalOf(await renew(newest))).toEqual(refused);
+    });
+
+    test('repeated use ends the family after ten more rotations within the minute', async () => {
+      const { refresh_token } = await signIn();
+      let newest = refresh_token;
+      for (let rotations = 0; rotations < 11; rotations++) newest = await use(newest);
       expect(refusalOf(await renew(refresh_token))).toEqual(refused);
       expect(refusalOf(await renew(newest))).toEqual(refused);
     });
