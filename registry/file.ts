@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { replaceHidden, toPrintable, toPrintableJson } from '../client/printable.ts';
 import { type IntentInput, intentInput } from '../schemas/intent.ts';
 import { type ServiceInput, serviceInput } from '../schemas/service.ts';
+import { foldName } from '../schemas/text.ts';
 import { parseInput } from './input.ts';
 import { withExactNumbers } from './yaml-numbers.ts';
 
@@ -18,7 +19,11 @@ const registryFile = z
   })
   .superRefine(({ services }, context) => {
     const seen = new Set<string>();
-    for (const [at, { intents }] of services.entries()) {
+    const names = new Set<string>();
+    for (const [at, { intents, service_name }] of services.entries()) {
+      if (names.has(foldName(service_name)))
+        context.addIssue({ code: 'custom', path: ['services', at, 'service_name'], message: 'must not appear in the file twice' });
+      names.add(foldName(service_name));
       for (const [place, { intent_uid }] of intents.entries()) {
         if (seen.has(intent_uid)) {
           const message = 'must not appear in the file twice';

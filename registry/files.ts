@@ -1,6 +1,7 @@
 import { createWriteStream, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { foldName } from '../schemas/text.ts';
 import { CliFailure, usageFailure } from './failure.ts';
 import { type FileService, readRegistryFile } from './file.ts';
 import { makeFileName } from './import/naming.ts';
@@ -27,16 +28,25 @@ export async function writeWhole(path: string, content: AsyncIterable<string> | 
 const isFileError = (error: unknown): error is NodeJS.ErrnoException =>
   error instanceof Error && 'syscall' in error && 'path' in error && 'code' in error;
 
+/** Names that Windows keeps for devices. */
+const isReserved = (name: string): boolean => /^(con|prn|aux|nul|(com|lpt)\d)$/.test(name);
+
+const registryFilesIn = (folder: string): string[] =>
+  readdirSync(folder)
+    .filter((name) => /\.(json|ya?ml)$/i.test(name))
+    .sort();
+
 /**
  * Writes one file per service, and leaves other files in the folder alone.
  * @param names - service names, by the name or id that the caller gave
+ * @returns the registry files of the folder that it has not written
  */
 export async function exportToFolder(
   folder: string,
   names: ReadonlyMap<string, string>,
   read: (asked: readonly string[]) => AsyncIterable<string>,
   ending: string,
-): Promise<void> {
+): Promise<string[]> {
   try {
     mkdirSync(folder, { recursive: true });
   } catch (cause) {
@@ -44,29 +54,35 @@ export async function exportToFolder(
   }
   const taken = new Set<string>();
   for (const [asked, name] of names) {
-    const slug = makeFileName(name) || 'service';
+    const made = makeFileName(name) || 'service';
+    const slug = isReserved(made) ? `${made}-service` : made;
     let file = slug;
     for (let number = 2; taken.has(file); number++) file = `${slug}-${number}`;
     taken.add(file);
     await writeWhole(join(folder, `${file}.${ending}`), read([asked]));
   }
+  return registryFilesIn(folder).filter((name) => !name.endsWith(`.${ending}`) || !taken.has(name.slice(0, -ending.length - 1)));
 }
 
 /** The services in a registry file, or in all registry files of a folder. */
 export async function readRegistry(path: string): Promise<FileService[]> {
   if (!existsSync(path) || !statSync(path).isDirectory()) return readRegistryFile(await readInput(path));
-  const files = readdirSync(path)
-    .filter((name) => /\.(json|ya?ml)$/i.test(name))
-    .sort();
+  const files = registryFilesIn(path);
   if (files.length === 0) throw usageFailure(`The folder ${path} has no JSON or YAML file.`);
   const services: FileService[] = [];
   const seen = new Map<string, string>();
   for (const file of files) {
     for (const service of readRegistryFile(await readInput(join(path, file)), file)) {
-      for (const { intent_uid } of service.intents) {
-        const other = seen.get(intent_uid);
-        if (other !== undefined) throw usageFailure(`The intent ${intent_uid} is in ${other} and in ${file}. Remove it from one of them.`);
-        seen.set(intent_uid, file);
+      const { service_name: name } = service.service;
+      const contents = [
+        [`service ${foldName(name)}`, name],
+        ...service.intents.map(({ intent_uid: uid }) => [`intent ${uid}`, uid]),
+      ] as const;
+      for (const [key, shown] of contents) {
+        const other = seen.get(key);
+        const [kind] = key.split(' ', 1);
+        if (other !== undefined) throw usageFailure(`The ${kind} ${shown} is in ${other} and in ${file}. Remove it from one of them.`);
+        seen.set(key, file);
       }
       services.push(service);
     }

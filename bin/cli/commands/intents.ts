@@ -2,8 +2,9 @@ import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import type * as z from 'zod';
 import { readAnswer } from '../../../registry/api.ts';
 import { parseInput, readInput } from '../../../registry/input.ts';
+import { normalizeIntent } from '../../../registry/normal-form.ts';
 import { intentPath, listAllIntents, requireService, servicePath } from '../../../registry/read.ts';
-import { type FullIntent, fullIntent, intentInput, intentUpdate, savedIntent } from '../../../schemas/intent.ts';
+import { type FullIntent, fullIntent, intentUpdate, savedIntent } from '../../../schemas/intent.ts';
 import { intentPage } from '../../../schemas/intent-pages.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
 import { openContext } from '../context.ts';
@@ -72,10 +73,10 @@ export function addIntents(program: CommandUnknownOpts): void {
     .command('create')
     .description('Create an intent from a file')
     .requiredOption('--service <service>', 'service_id or name')
-    .requiredOption('-f, --file <file>', 'the intent as JSON or YAML; - for stdin')
+    .requiredOption('-f, --file <file>', 'the intent as JSON or YAML, such as the output of "show --json"; - for stdin')
     .action(async ({ service, file }, command) => {
       const { api, terminal } = openContext(command);
-      const body = await readIntent(file, intentInput);
+      const body = normalizeIntent(await readIntent(file, intentUpdate));
       const { service_id: serviceId } = (await requireService(api, service)).record;
       const saved = readAnswer(savedIntent, await api.call('POST', `${servicePath(serviceId)}/intents`, { body, isAdmin: true }));
       terminal.result(saved, `Created ${saved.intent_uid}.`);

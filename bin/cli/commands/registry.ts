@@ -27,10 +27,16 @@ export function addRegistry(program: CommandUnknownOpts): void {
       if (service !== undefined) await namesOf(context, service);
       let count = 0;
       const read = (some: readonly string[]) => write(readServices(context, some, () => count++));
-      if (folder !== undefined) await exportToFolder(folder, await namesOf(context, names), read, write === writers.json ? 'json' : 'yaml');
+      let others: string[] = [];
+      if (folder !== undefined)
+        others = await exportToFolder(folder, await namesOf(context, names), read, write === writers.json ? 'json' : 'yaml');
       else if (output !== undefined) await writeWhole(output, read(names));
       else for await (const part of read(names)) process.stdout.write(part);
       context.terminal.remark(`${plural(names.length, 'service')} with ${plural(count, 'intent')}.`);
+      if (service === undefined && others.length > 0)
+        context.terminal.remark(
+          `The folder also has ${others.join(', ')}, of no service that exists. Delete what you no longer want, because "apply" would create it.`,
+        );
     });
   program
     .command('diff <file>')

@@ -5,7 +5,7 @@ import { hasDefaults } from '../../../registry/describe.ts';
 import { parseInput, readInput } from '../../../registry/input.ts';
 import { normalizeService } from '../../../registry/normal-form.ts';
 import { listServices, readFullIntents, requireService, servicePath } from '../../../registry/read.ts';
-import { type ServiceInput, type ServiceList, savedService, serviceInput, serviceUpdate } from '../../../schemas/service.ts';
+import { type ServiceInput, type ServiceList, savedService, serviceUpdate } from '../../../schemas/service.ts';
 import { type CliContext, openContext, readHeaders } from '../context.ts';
 import { addCredential } from './credential.ts';
 
@@ -24,7 +24,10 @@ const fields = [
 function addFields<Words extends unknown[]>(command: Command<Words, OptionValues, OptionValues>) {
   const extended = command
     .option('-f, --file <file>', 'the whole record as JSON or YAML, such as the output of "show --json"; - for stdin')
-    .option('--header <field...>', "headers: non-secret fields to send with every call, such as 'Notion-Version: 2022-06-28'");
+    .option(
+      '--header <field...>',
+      "headers: non-secret fields to send with every call, besides those that the service has, such as 'Notion-Version: 2022-06-28'",
+    );
   for (const field of fields) extended.addOption(field);
   return extended;
 }
@@ -35,9 +38,16 @@ async function readFields<T>(
   current?: ServiceInput,
 ): Promise<T> {
   const given = fields.map((field) => [field.description, options[field.attributeName()]]).filter(([, value]) => value !== undefined);
-  const base = file === undefined ? current : ((await readInput(file)) as object);
-  const whole = { ...base, ...Object.fromEntries(given), ...(header && { headers: readHeaders(header) }) };
+  const base = file === undefined ? current : ((await readInput(file)) as Partial<ServiceInput>);
+  const whole = { ...base, ...Object.fromEntries(given), ...(header && { headers: addHeaders(base, readHeaders(header)) }) };
   return parseInput(schema, whole, 'The service is incomplete or invalid:');
+}
+
+/** Adds header fields to those of a record, whose names ignore case. */
+function addHeaders({ headers = {} }: Pick<ServiceInput, 'headers'> = {}, added: Record<string, string>): Record<string, string> {
+  const replaced = new Set(Object.keys(added).map((name) => name.toLowerCase()));
+  const kept = Object.entries(headers).filter(([name]) => !replaced.has(name.toLowerCase()));
+  return { ...Object.fromEntries(kept), ...added };
 }
 
 type ListedService = ServiceList['services'][number] & { intents_with_defaults?: number };
@@ -93,7 +103,7 @@ export function addServices(program: CommandUnknownOpts): void {
     .description('Register a service')
     .action(async (options, command) => {
       const { api, terminal } = openContext(command);
-      const body = await readFields(options, serviceInput);
+      const body = normalizeService(await readFields(options, serviceUpdate));
       const saved = readAnswer(savedService, await api.call('POST', '/api/services', { body, isAdmin: true }));
       terminal.result(saved, `Registered ${saved.service_name} with the service_id ${saved.service_id}.`);
     });

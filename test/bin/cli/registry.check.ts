@@ -51,7 +51,19 @@ test('an export into a folder writes a file for each service, which diff and app
   await writeFile(join(files, 'copy.yaml'), await readFile(join(files, 'even.yaml')));
   expect(await run(['apply', files])).toMatchObject({
     code: 3,
+    stderr: 'The service even is in copy.yaml and in even.yaml. Remove it from one of them.\n',
+  });
+  await rewrite(join(files, 'copy.yaml'), (text) => text.replace('service_name: even', 'service_name: odd'));
+  expect(await run(['apply', files])).toMatchObject({
+    code: 3,
     stderr: 'The intent even.example:a:v1 is in copy.yaml and in even.yaml. Remove it from one of them.\n',
+  });
+  expect((await run(['export', '--folder', files])).stderr).toContain('The folder also has copy.yaml, of no service that exists.');
+  const twice = { service_name: 'Twice', service_url: 'https://twice.example', description: 'Is there twice', intents: [] };
+  const file = await writeTo('twice.json', { registry: 1, services: [twice, { ...twice, service_name: 'twice ' }] });
+  expect(await run(['apply', file])).toMatchObject({
+    code: 3,
+    stderr: expect.stringContaining('/services/1/service_name must not appear'),
   });
 });
 
@@ -131,6 +143,23 @@ test('a service is paused and resumed; a file that does not mention the pause do
     code: 1,
     stderr: 'No service has this name or id. The nearest is "Pausable". List all services with "intent-gate services list".\n',
   });
+  await succeed('services', 'delete', service_id, '--yes');
+});
+
+test('"create" accepts the output of "show --json", and "update --header" keeps the other header fields', async () => {
+  const made = await createService('Copied', 'https://copied.example', 'Is copied', '--header', 'X-A: 1', '--header', 'X-B: 2');
+  const record = await succeedJson('services', 'show', made.service_id);
+  await succeed('services', 'delete', made.service_id, '--yes');
+  const file = await writeTo('copied.json', record);
+  const { service_id } = await succeedJson('services', 'create', '--file', file, '--name', 'Copied again');
+  await succeed('services', 'update', service_id, '--header', 'x-a: 3', '--header', 'X-C: 4');
+  expect((await succeedJson('services', 'show', service_id)).headers).toEqual({ 'X-B': '2', 'x-a': '3', 'X-C': '4' });
+  const intent = await writeTo('copied-intent.json', intentOf('copied.example:act:v1', { tags: ['tag'] }));
+  await succeed('intents', 'create', '--service', service_id, '-f', intent);
+  const shown = await succeedJson('intents', 'show', 'copied.example:act:v1');
+  await succeed('intents', 'delete', 'copied.example:act:v1', '--yes');
+  await succeed('intents', 'create', '--service', service_id, '-f', await writeTo('shown-intent.json', shown));
+  expect(await succeedJson('intents', 'show', 'copied.example:act:v1')).toEqual(shown);
   await succeed('services', 'delete', service_id, '--yes');
 });
 
