@@ -31,9 +31,17 @@ export interface Endpoints {
   getExecution: Action;
 }
 
-/** Models fill in every argument, with '' or, if schemas are strict, with null. */
+/** Models fill in every argument, with '', an empty list or, if schemas are strict, with null. */
 const withoutEmpty = (args: JsonObject): JsonObject =>
-  Object.fromEntries(Object.entries(args).filter(([, value]) => value !== null && value !== ''));
+  Object.fromEntries(
+    Object.entries(args).filter(([, value]) => value !== null && value !== '' && !(Array.isArray(value) && value.length === 0)),
+  );
+
+/** Models send a list, or one as JSON text, where a text with commas is meant. */
+function joinTags({ tags, ...args }: JsonObject): JsonObject {
+  const given = typeof tags === 'string' && tags.trimStart().startsWith('[') ? readText(z.array(z.string()), tags) : tags;
+  return given === undefined ? args : { ...args, tags: Array.isArray(given) ? given.join(',') : given };
+}
 
 /**
  * Models also send objects, lists, numbers and booleans as JSON text. Such an argument is read as JSON if its schema accepts only that.
@@ -60,7 +68,7 @@ interface ToolDefinition<T extends z.ZodObject> extends Omit<Tool, 'input' | 'ru
 const defineTool = <T extends z.ZodObject>({ run, ...tool }: ToolDefinition<T>): Tool => ({
   ...tool,
   run: async (args, request, client) =>
-    run(parse(tool.input, fromJsonText(tool.input, withoutEmpty(args)), 'The arguments are not valid.'), request, client),
+    run(parse(tool.input, fromJsonText(tool.input, joinTags(withoutEmpty(args))), 'The arguments are not valid.'), request, client),
 });
 
 const readOnlyHints: ToolAnnotations = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };

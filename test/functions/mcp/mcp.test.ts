@@ -125,6 +125,10 @@ test.each<[object | null, object]>([
     { query: '42', page: '2', page_size: ' 3 ' },
     { query: '42', page: '2', page_size: '3' },
   ],
+  [{ tags: ['time', 'zone'] }, { tags: 'time,zone' }],
+  [{ tags: ' ["time"]' }, { tags: 'time' }],
+  [{ query: 'time', tags: [] }, { query: 'time' }],
+  [{ tags: '[time' }, { tags: '[time' }],
 ])('search_intents with %j searches with %j', async (given, searched) => {
   const queries: object[] = [];
   const searchIntents: Action = async (request) => {
@@ -178,7 +182,7 @@ test.each<[object, string]>([
     { parameters: '{"n":9007199254740993}', fields: '["/id"]', max_bytes: '500', respond_async: 'true' },
     '"parameters":{"n":9007199254740993},"max_bytes":500,"fields":["/id"]',
   ],
-  [{ parameters: { id: '7' } }, '"parameters":{"id":"7"},"max_bytes":20000'],
+  [{ parameters: { id: '7' }, fields: [] }, '"parameters":{"id":"7"},"max_bytes":20000'],
 ])('execute_intent reads the arguments %j from JSON text; parameters of the intent keep their types', async (args, expected) => {
   let body = '';
   const executeIntent: Action = async (request) => {
