@@ -6,6 +6,7 @@ import { anything, type Facts } from './facts.ts';
 import { asFile, describing, type Input, isCompound, joinedOtherwise, leaveOut, readChoice, readStyle } from './input.ts';
 import { type AddNote, follow, isNode, type Node, node, pathOf, resolve, text, Unfit } from './node.ts';
 import { type MediaType, type Operation, type Reading, readMediaTypes } from './operation.ts';
+import { fileIn } from './schema.ts';
 
 export interface BodyInputs {
   contentType: string;
@@ -41,8 +42,14 @@ function kindOf(mediaType: string, facts: Facts): Kind {
   if (isJsonType(withoutRange(mediaType))) return 'json';
   if (isFormType(mediaType)) return 'form';
   if (mediaType === multipart || mediaType === 'multipart/*') return 'multipart';
-  return isText(mediaType) || facts.isEncoded ? 'text' : 'bytes';
+  return isText(mediaType) || facts.isEncoded || (isOnly(facts, 'string') && !isBytesType(mediaType)) ? 'text' : 'bytes';
 }
+
+/** Types of files, whose schema many documents give as a string. */
+const isBytesType = (mediaType: string): boolean =>
+  /^(image|audio|video|font|model)\/|^multipart\/|\*|^application\/(octet-stream|pdf|zip|gzip|.*[+.-](zip|gzip|tar|compressed|cbor|protobuf|msgpack|octet-stream)|cbor|protobuf|msgpack|msword|wasm|vnd\.(ms-|openxmlformats|oasis|android|apple|rar).*|x-(7z|rar|bzip|xz|java|dosexec|shockwave|sqlite|parquet|avro).*|x-protobuf|x-binary|binary)/.test(
+    mediaType,
+  );
 
 const isOnly = ({ types }: Facts, type: string): boolean =>
   types !== undefined && [...types].every((one) => one === type || one === 'null');
@@ -82,7 +89,7 @@ function readBest(mediaTypes: readonly MediaType[], body: Node, isRequired: bool
   const best = [...new Set(sendable.map((suits) => candidates.find(suits)).filter((candidate) => candidate !== undefined))];
   const files = best.flatMap((candidate) => (candidate.kind === 'multipart' ? namesOfFiles(candidate, reading) : []));
   const losesFiles = ({ kind, facts }: Candidate) =>
-    (kind === 'json' || kind === 'form') && files.some((name) => isFile(facts.properties.get(name)?.() ?? { ...anything, isBinary: true }));
+    (kind === 'json' || kind === 'form') && files.some((name) => fileIn(facts.properties.get(name)?.() ?? { ...anything, isBinary: true }));
   const obstacles: Unfit[] = [];
   for (const candidate of best.sort((one, other) => Number(losesFiles(one)) - Number(losesFiles(other)))) {
     try {
@@ -107,7 +114,7 @@ function readBest(mediaTypes: readonly MediaType[], body: Node, isRequired: bool
 }
 
 const namesOfFiles = ({ facts, node: form }: Candidate, reading: Reading): string[] =>
-  [...facts.properties].flatMap(([name, read]) => (isBinary(read(), encodingOf(form, name), reading) ? [name] : []));
+  [...facts.properties].flatMap(([name, read]) => (isBinary(asOnlyFile(read()), encodingOf(form, name), reading) ? [name] : []));
 
 function readForm(
   form: Candidate,
@@ -129,7 +136,7 @@ function readForm(
   const isDescribed = facts.types !== undefined || facts.properties.size > 0 || facts.required.size > 0;
   const types = [...(facts.types ?? ['object'])].filter((type) => type !== 'null');
   if (isForm && !types.includes('object')) throw new Unfit(path, `takes a form that is not an object (${types.join(' or ')})`);
-  const object: Facts = { ...facts, types: new Set(['object']) };
+  const object: Facts = { ...facts, types: new Set(isForm || !facts.types?.has('null') ? ['object'] : ['object', 'null']) };
   if (!isForm) {
     if (!isDescribed) return whole(facts);
     const isOneObject = types.length === 1 && types[0] === 'object';
@@ -213,12 +220,14 @@ const encodingOf = (form: Node, name: string): Node => node(node(form.encoding)[
  * since OpenAPI 3.1 (3.1.1, Encoding Object, `contentType`). Documents in OpenAPI 3.0, whose default is the style `form`, mostly describe services that
  * read members in brackets.
  */
-function fitFormMember(input: Input, { node: form, kind }: Candidate, reading: Reading): Input[] {
+function fitFormMember(given: Input, { node: form, kind }: Candidate, reading: Reading): Input[] {
   const { addNote, isBefore31 } = reading;
-  const path = input.facts.path ?? input.path;
+  const path = given.facts.path ?? given.path;
   const isMultipart = kind === 'multipart';
-  const encoding = encodingOf(form, input.name);
-  if (isBinary(input.facts, encoding, reading)) {
+  const encoding = encodingOf(form, given.name);
+  const input = isMultipart ? { ...given, facts: asOnlyFile(given.facts) } : given;
+  if (input.facts !== given.facts) addNote(path, `the parameter ${input.name} takes files only, not its other alternatives`);
+  if (isFile(input.facts) || (isMultipart && isBinary(input.facts, encoding, reading))) {
     if (!isMultipart) return leaveOut({ ...input, path }, 'it is a file, and a form of this type carries text', addNote);
     const [file, ...more] = withContentType(asFile(input), encoding, path, addNote);
     const number = file.facts.types?.has('array') ? 1 : undefined;
@@ -230,7 +239,9 @@ function fitFormMember(input: Input, { node: form, kind }: Candidate, reading: R
   if (input.facts.types === undefined && typed.length === 1 && isJsonType(mainType(encoding.contentType)))
     return [{ ...(typed[0] ?? input), style: 'json' }];
   if (!isCompound(input.facts)) return typed;
-  const requested = text(encoding.style) !== undefined || encoding.explode !== undefined ? readStyle(encoding, 'form') : undefined;
+  // before 3.1, only URL-encoded forms have styles (3.0.4, Encoding Object)
+  const isStyled = (text(encoding.style) !== undefined || encoding.explode !== undefined) && !(isMultipart && isBefore31);
+  const requested = isStyled ? readStyle(encoding, 'form') : undefined;
   if (requested === 'other') return leaveOut({ ...input, path }, joinedOtherwise, addNote);
   if (requested !== undefined) return requested.style === undefined ? typed : [{ ...input, ...requested }];
   if (isJsonType(mainType(encoding.contentType))) return [{ ...(typed[0] ?? input), style: 'json' }];
@@ -256,15 +267,26 @@ const mainType = (contentType: unknown): string => (text(contentType)?.split(/[;
 
 const isFile = ({ isBinary, items }: Facts): boolean => isBinary === true || items?.().isBinary === true;
 
-/** Whether a form field has to carry bytes. Since OpenAPI 3.1, an empty schema means bytes, too (3.1.1, Encoding Object, `contentType`). */
+/** A value that may be a file, or a list of files, as nothing else, because a part is serialised in one way. */
+function asOnlyFile(facts: Facts): Facts {
+  const among = facts.fileAmong ?? (facts.items?.().fileAmong && 'list');
+  if (among === undefined) return facts;
+  const { description, path, minItems, maxItems } = facts;
+  const file: Facts = { ...anything, isBinary: true };
+  if (among === 'one') return { ...file, description, path };
+  return { ...anything, types: new Set(['array']), items: () => file, description, path, minItems, maxItems };
+}
+
+/** Whether a part has to carry bytes. Since OpenAPI 3.1, an empty schema means bytes, too (3.1.1, Encoding Object, `contentType`). */
 function isBinary(facts: Facts, encoding: Node, { isBefore31 }: Reading): boolean {
   const type = mainType(encoding.contentType);
-  const isUntyped = !isBefore31 && type === '' && isUnconstrained(facts.items && facts.types?.has('array') ? facts.items() : facts);
+  const value = facts.items && facts.types?.has('array') ? facts.items() : facts;
+  const isUntyped = !isBefore31 && type === '' && value.isUntyped === true && isUnconstrained(value);
   const isEncoded = facts.isEncoded || facts.items?.().isEncoded;
   return isFile(facts) || isUntyped || (type !== '' && !isEncoded && kindOf(type, { ...anything, isBinary: true }) === 'bytes');
 }
 
-const isUnconstrained = ({ description: _, path: __, default: ___, ...facts }: Facts): boolean =>
+const isUnconstrained = ({ description: _, path: __, default: ___, isUntyped: ____, ...facts }: Facts): boolean =>
   Object.values(facts).every(
     (value) => value === undefined || value === false || (typeof value === 'object' && 'size' in value && value.size === 0),
   );

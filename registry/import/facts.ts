@@ -15,6 +15,10 @@ export interface Facts extends Constraints {
   isWriteOnly?: true | undefined;
   /** bytes rather than text */
   isBinary?: true | undefined;
+  /** some alternatives are bytes: a file, or a list of files */
+  fileAmong?: 'one' | 'list' | undefined;
+  /** the schema says nothing, as opposed to alternatives that have nothing in common */
+  isUntyped?: true | undefined;
   /** text that encodes bytes, and is sent as it is (`contentEncoding`) */
   isEncoded?: true | undefined;
   items?: (() => Facts) | undefined;
@@ -73,6 +77,8 @@ const combinations: { readonly [Name in FactName]: Combine<FactValue<Name>> } = 
   isReadOnly: shared,
   isWriteOnly: shared,
   isBinary: shared,
+  fileAmong: shared,
+  isUntyped: shared,
   isEncoded: shared,
   items: combineReaders,
   values: combineReaders,

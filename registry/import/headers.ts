@@ -109,9 +109,9 @@ export function readCredentialNames(schemes: Node, operations: readonly Operatio
   };
 }
 
-/** Whether a query or body field carries the credential: some APIs accept it there as well as in a header. */
-export const isCredentialField = (name: string, { header, query }: CredentialNames): boolean =>
-  query.has(name) || (header.has(name.toLowerCase()) && /token|key|secret/i.test(name));
+/** Whether a query or body field carries the credential: some APIs accept it there as well as in a header, and then do not require it. */
+export const isCredentialField = ({ name, isRequired }: Pick<Input, 'name' | 'isRequired'>, { header, query }: CredentialNames): boolean =>
+  query.has(name) || (!isRequired && header.has(name.toLowerCase()) && /token|key|secret/i.test(name));
 
 /** @throws Unfit if the operation needs a header or cookie that a call cannot send */
 export function fitHeader(parameter: Node, read: () => Input, { credentials, fixed, ignored }: HeaderRules, addNote: AddNote): Input[] {

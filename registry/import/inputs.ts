@@ -58,7 +58,8 @@ function assemble(operation: Operation, body: BodyInputs, context: RequestContex
   );
   // an operation without security, such as one that resets a password, takes a field of the same name for itself
   const isOpen = Array.isArray(operation.node.security) && operation.node.security.length === 0;
-  const isSecret = (input: Input) => (!isOpen || headers.credentials.query.has(input.name)) && isCredential(input, context);
+  const isOwn = (input: Input) => isOpen && (input.isRequired || !headers.credentials.query.has(input.name));
+  const isSecret = (input: Input) => !isOwn(input) && isCredential(input, context);
   const fields = body.kind === 'whole' ? [] : body.inputs.filter((input) => isJsonType(body.contentType) || !isSecret(input));
   const carried = [...fields, ...query.filter((input) => !isSecret(input))];
   const whole = body.kind === 'whole' ? nameWhole(body.inputs, [...carried, ...inHeaders]) : [];
@@ -69,14 +70,14 @@ function assemble(operation: Operation, body: BodyInputs, context: RequestContex
     const { name, isRequired, facts, in: carrier, of, style, contentType } = input;
     const parameter = makeParameter(name, isRequired, facts, input.path, addNote, carrier === 'header' ? carrier : undefined);
     if (parameter === undefined) return leaveOut(input, 'no parameter may have its name', addNote);
-    const isNullSent = carrier === 'body' && body.kind === 'members' && isJsonType(body.contentType);
+    const isNullSent = carrier === 'body' && isJsonType(body.contentType);
     const isUsual = carrier === 'path' || carrier === usual || (carrier === 'body' && body.kind === 'whole');
     const written = {
       ...(of !== undefined && { of: of.normalize('NFC') }),
       ...(style !== undefined && { style }),
       ...(contentType !== undefined && { content_type: contentType }),
     };
-    const isRemovable = isNullSent && !isRequired && body.contentType.startsWith('application/merge-patch+json');
+    const isRemovable = isNullSent && body.kind === 'members' && !isRequired && body.contentType.startsWith('application/merge-patch+json');
     return [
       { parameter: { ...parameter, ...(!isUsual && { in: carrier }), ...written }, facts: isRemovable ? orNull(facts) : facts, isNullSent },
     ];
@@ -115,7 +116,7 @@ function nameDescribing(inputs: readonly Input[], path: string): Input[] {
 }
 
 function isCredential(input: Input, { headers, addNote }: RequestContext): boolean {
-  if (!isCredentialField(input.name, headers.credentials)) return false;
+  if (!isCredentialField(input, headers.credentials)) return false;
   addNote(input.path, `the parameter ${input.name} was left out: it is the service's credential, which the gate adds to its calls`);
   return true;
 }
@@ -171,7 +172,8 @@ function readPath(operation: Operation, parameters: Node[], taken: Set<string>, 
   const { addNote } = reading;
   const known = new Map(parameters.map((parameter) => [parameter.name, parameter]));
   const inputs = new Map<string, Input>();
-  const path = operation.path.replace(/\{([^{}]*)\}|[^{}]+/g, (literal, name?: string) => {
+  // calls have no fragment, by which some documents tell operations on one path apart
+  const path = operation.path.replace(/#.*$/s, '').replace(/\{([^{}]*)\}|[^{}]+/g, (literal, name?: string) => {
     if (name === undefined) return encodeLiteral(literal);
     const input = inputs.get(name) ?? readPlaceholder(name, known.get(name), operation, reading);
     if (!inputs.has(name)) {

@@ -97,7 +97,8 @@ export function checkPlanned(
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     const issues = error.details.issues as Issue[];
-    if (isAtServiceUrl && /^http:\/\/[^/]*\.[a-z]/i.test(serviceUrl))
+    const isOnlyInsecure = issues.every(({ problem }) => problem.startsWith('must begin with https'));
+    if (isOnlyInsecure && isAtServiceUrl && /^http:\/\/[^/]*\.[a-z]/i.test(serviceUrl))
       throw new Unfit(source, `is not at https; if the API supports it, give --base-url ${serviceUrl.replace(/^http/i, 'https')}`);
     throw refuse(issues);
   }

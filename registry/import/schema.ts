@@ -1,3 +1,4 @@
+import { isJsonContent, isTextType } from '../../functions/core/relay/media-type.ts';
 import { compareNumbers, isNumeric, isWhole, type Numeric, numberText, toDouble, toNumeric } from '../../schemas/number.ts';
 import { type KeywordName, type KeywordValue, parameterFormats } from '../../schemas/parameter.ts';
 import { memoize } from '../memoize.ts';
@@ -102,6 +103,7 @@ export function openSchemaReader(addNote: AddNote): ReadSchema {
       isReadOnly: schema.readOnly === true || undefined,
       isWriteOnly: schema.writeOnly === true || undefined,
       isBinary: isBytes(schema) || undefined,
+      isUntyped: (readTypes(schema) === undefined && schema.$ref === undefined) || undefined,
       isEncoded: /^base64(url)?$/i.test(String(schema.contentEncoding)) || undefined,
       // other schemas extend this one by `allOf`
       isExtended: ((schema.discriminator ?? undefined) !== undefined && !hasAlternatives) || undefined,
@@ -144,7 +146,16 @@ function readAlternatives(branches: Facts[], schema: Node, addNote: AddNote): Fa
   if (real.length > 1 && united.properties.size > 0) {
     addNote(pathOf(schema), 'has alternatives; their members were merged, and only those that every alternative requires are required');
   }
-  return real.length < branches.length ? orNull(united) : united;
+  const files = real.map(fileIn);
+  const isMixed = files.some((file) => file !== files[0]);
+  const fileAmong = isMixed ? (files.includes('list') ? 'list' : 'one') : united.fileAmong;
+  return { ...(real.length < branches.length ? orNull(united) : united), fileAmong };
+}
+
+/** Whether a value may be a file or a list of files. */
+export function fileIn({ isBinary, fileAmong, items }: Facts): Facts['fileAmong'] {
+  const item = items?.();
+  return item?.isBinary || item?.fileAmong ? 'list' : isBinary ? 'one' : fileAmong;
 }
 
 /** Adds the member that tells alternatives apart, which they often do not describe. */
@@ -166,7 +177,9 @@ const allowsValues = (schema: unknown): boolean => schema === true || (isNode(sc
 const isBytes = ({ type, format, contentMediaType, contentEncoding }: Node): boolean =>
   type === 'file' ||
   format === 'binary' ||
-  (contentEncoding === undefined && text(contentMediaType) !== undefined && !/^text\/|json$|xml$/i.test(String(contentMediaType)));
+  (contentEncoding === undefined && text(contentMediaType) !== undefined && !isText(String(contentMediaType).toLowerCase()));
+
+const isText = (mediaType: string): boolean => isTextType(mediaType) || isJsonContent(mediaType);
 
 /** `type` may be a list, or implied by other keywords. Before 3.1, the format `binary` means any bytes. */
 function readTypes(schema: Node): Set<string> | undefined {

@@ -70,7 +70,7 @@ const services = fc
   )
   .map((list) =>
     list.flatMap(({ service: given, intents }, at): FileService[] => {
-      const parsed = serviceInput.safeParse(given);
+      const parsed = serviceInput.safeParse({ ...given, service_name: `${given.service_name} ${at}` });
       const valid = intents.flatMap((one, place) => intentInput.safeParse({ ...intent(`a:b${at}-${place}:v1`), ...one }).data ?? []);
       return parsed.success ? [{ service: normalizeService(parsed.data), intents: valid.map(normalizeIntent) }] : [];
     }),
@@ -161,15 +161,19 @@ describe('a registry file', () => {
     expect(Object.keys(normal.endpoint).sort()).toEqual(Object.keys(intentInput.shape.endpoint.options[1].shape).sort());
   });
 
-  test('a registry file contains a uid only once', () => {
+  test('a registry file contains a service and a uid only once', () => {
     const file = {
       registry: 1,
       services: [
         { ...service, intents: [intent('a:b:v1')] },
-        { ...service, intents: [intent('a:b:v1')] },
+        { ...service, service_name: `${service.service_name.toUpperCase()} `, intents: [intent('a:b:v1')] },
       ],
     };
-    expect(readFailure(file).issues).toEqual([{ path: '/services/1/intents/0/intent_uid', problem: 'must not appear in the file twice' }]);
+    const problem = 'must not appear in the file twice';
+    expect(readFailure(file).issues).toEqual([
+      { path: '/services/1/service_name', problem },
+      { path: '/services/1/intents/0/intent_uid', problem },
+    ]);
   });
 });
 

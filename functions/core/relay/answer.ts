@@ -24,11 +24,17 @@ export function mapAnswer(answer: UpstreamAnswer, intent: Called): { body: JsonO
   if (answer.unusable !== undefined) throw describeUnusable(answer, answer.unusable);
   const content = read(answer, intent);
   const body = toBody(content, intent.output_parameters);
-  const issues = [...checkOutput(intent.output_parameters, body), ...(content.kind === 'text' && content.isBrokenJson ? [brokenJson] : [])];
+  const issues = [
+    ...checkOutput(intent.output_parameters, body),
+    ...('isBrokenJson' in content && content.isBrokenJson ? [brokenJson(content.kind)] : []),
+  ];
   return { body: selectAllowed(body, intent) as JsonObject, issues };
 }
 
-const brokenJson: Issue = { path: '/value', problem: 'is text, because it is not unambiguous JSON with at most 200 levels' };
+const brokenJson = (kind: 'text' | 'bytes'): Issue => ({
+  path: kind === 'text' ? '/value' : '/base64',
+  problem: `is ${kind}, because it is not unambiguous JSON with at most 200 levels`,
+});
 
 /** The refusal of an answer that does not match the outputs of a strict intent. */
 export const refuseMismatch = (answer: UpstreamAnswer, issues: Issue[], intent: Called): ApiError =>
@@ -76,6 +82,9 @@ function describeRefusal(answer: UpstreamAnswer, intent: Called): ApiError {
 /** Whether the path of a URL template has a placeholder, so that it names a record. */
 const namesRecord = (url: string): boolean => /^[^?]*\{[^?&]/.test(url);
 
+/** Refusals that are about payment, time, the connection or the law (RFC 9110 section 15.5, RFC 6585, RFC 7725, RFC 8470). */
+const aboutCalls = new Set([402, 407, 408, 421, 425, 426, 431, 451]);
+
 type Explanation = { message: string; code?: ErrorCode } & Pick<ApiErrorOptions, 'status' | 'details'>;
 
 const notSupported: Explanation = {
@@ -101,7 +110,10 @@ function explainStatus(answer: UpstreamAnswer, url: string): Explanation {
     return { status: 422, message: 'The service says that this is gone. Do not send the call again with the same parameters.' };
   const explanation = explanations[status];
   if (explanation) return explanation;
-  if (status >= 400 && status < 500) return { status: 422, message: "The intent's endpoint refused the parameters." };
+  if (status >= 400 && status < 500) {
+    const refused = aboutCalls.has(status) ? `call with status ${status}, which the parameters need not have caused` : 'parameters';
+    return { status: 422, message: `The intent's endpoint refused the ${refused}.` };
+  }
   const isRedirect = status >= 300 && status < 400;
   const happened = isRedirect ? 'sent a redirect, which the gate does not follow' : 'failed';
   return {

@@ -6,9 +6,9 @@ import type { Redactor } from './redact.ts';
 export type Content =
   | { kind: 'none' }
   | { kind: 'json'; value: JsonValue }
-  /** `isBrokenJson`: declared as JSON, but not valid JSON */
+  /** `isBrokenJson`: declared as JSON, but not valid JSON in UTF-8 */
   | { kind: 'text'; text: string; mediaType: string; isBrokenJson: boolean }
-  | { kind: 'bytes'; bytes: Buffer; mediaType: string };
+  | { kind: 'bytes'; bytes: Buffer; mediaType: string; isBrokenJson: boolean };
 
 /** Longest text, in bytes; longer texts are passed on as bytes. */
 const maxTextBytes = 256 * 1024;
@@ -36,10 +36,11 @@ export function readContent(bytes: Buffer, field: string | undefined, outputs: r
   if (value !== undefined && (isJson || (typeof value === 'object' && value !== null))) return { kind: 'json', value };
   const text = isJson && isPrintable(utf8) ? utf8 : declared;
   const isText = mediaType === undefined ? isPrintable(text) : isJson || isTextType(mediaType);
+  const isBrokenJson = isJson && mediaType !== undefined;
   if (text === undefined || !isText || bytes.length > maxTextBytes) {
-    return { kind: 'bytes', bytes, mediaType: mediaType ?? 'application/octet-stream' };
+    return { kind: 'bytes', bytes, mediaType: mediaType ?? 'application/octet-stream', isBrokenJson };
   }
-  return { kind: 'text', text, mediaType: mediaType ?? 'text/plain', isBrokenJson: isJson && mediaType !== undefined };
+  return { kind: 'text', text, mediaType: mediaType ?? 'text/plain', isBrokenJson };
 }
 
 /** The declared encoding if it is a known one, else UTF-8. */

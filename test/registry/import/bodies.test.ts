@@ -685,3 +685,137 @@ test.each<[string, object, sent: unknown, expected: string]>([
   const { url } = buildRequest({ ...intent, service_id: 'case' } as Parameters<typeof buildRequest>[0], values);
   expect(new URL(url).search).toBe(expected);
 });
+
+describe('parts that may be files', () => {
+  const multipart = 'multipart/form-data';
+  const files = { type: 'array', items: file };
+  const form = (member: object, more: object = {}) => content({ [multipart]: { schema: object({ f: member, note: text }), ...more } });
+  const partsOf = (body: string) =>
+    body
+      .split(/--[\w-]+(?:--)?\r\n/)
+      .filter(Boolean)
+      .map((part) => part.replaceAll('\r\n', '|').replace(/^Content-Disposition: form-data; /, ''));
+
+  test.each<[string, object, 'string' | 'array']>([
+    ['a file or files', { anyOf: [file, files] }, 'array'],
+    ['files or a file', { oneOf: [files, file] }, 'array'],
+    ['a file or an address', { oneOf: [file, { type: 'string', format: 'uri' }] }, 'string'],
+    ['a file or an object', { anyOf: [file, object({ id: text })] }, 'string'],
+    ['a file, an object or nothing', { anyOf: [file, { anyOf: [object({ id: text }), { type: 'null' }] }] }, 'string'],
+    ['a list of files or texts', { type: 'array', items: { oneOf: [file, text] } }, 'array'],
+  ])('%s are sent as files', async (_, member, type) => {
+    for (const version of ['3.0.3', '3.1.0']) {
+      const { intent, notes } = planOne(form(member), version);
+      expect(intent.input_parameters[0]).toMatchObject({ name: 'f', type, style: 'base64' });
+      expect(notes).toEqual(['the parameter f takes files only, not its other alternatives']);
+      const given = type === 'array' ? [bytes('hello'), bytes('there')] : bytes('hello');
+      const { body } = await execute(intent, { f: given, note: 'n' });
+      const sent = type === 'array' ? ['hello', 'there'] : ['hello'];
+      expect(partsOf(body)).toEqual([
+        ...sent.map(
+          (text, at) =>
+            `name="f"; filename="f${type === 'array' ? `-${at + 1}` : ''}.bin"|Content-Type: application/octet-stream||${text}|`,
+        ),
+        'name="note"||n|',
+      ]);
+    }
+  });
+
+  test('a form with files is preferred to JSON if JSON has no other way to carry them', async () => {
+    const schema = object({ f: { oneOf: [file, object({ id: text })] } });
+    const { intent } = planOne(content({ [jsonType]: { schema }, [multipart]: { schema } }));
+    expect((await execute(intent, { f: bytes('hello') })).body).toContain('\r\n\r\nhello\r\n');
+  });
+
+  test.each<[string, object, string[]]>([
+    [
+      'a member that one alternative describes',
+      { oneOf: [object({ limit: { type: 'integer' } }, { required: ['limit'] }), object({})] },
+      ['60'],
+    ],
+    ['a required member that is not described', object({}, { required: ['limit'] }), ['60', 'sixty']],
+  ])('%s is no file since OpenAPI 3.1', async (_, schema, values) => {
+    const { intent } = planOne(content({ [multipart]: { schema } }), '3.1.0');
+    for (const value of values) {
+      const limit = /^\d+$/.test(value) ? Number(value) : value;
+      expect(partsOf((await execute(intent, { body: { limit } })).body)).toEqual([`name="limit"||${value}|`]);
+    }
+  });
+
+  test('a member of any type is text in a URL-encoded form since OpenAPI 3.1, and bytes in a multipart form', async () => {
+    const schema = object({ value: { description: 'any value' } }, { required: ['value'] });
+    const encoded = planOne(content({ 'application/x-www-form-urlencoded': { schema } }), '3.1.0').intent;
+    for (const value of ['a b', 5]) expect((await execute(encoded, { value })).body).toBe(`value=${String(value).replace(' ', '%20')}`);
+    expect(planOne(content({ [multipart]: { schema } }), '3.1.0').intent.input_parameters[0]).toMatchObject({ style: 'base64' });
+  });
+
+  test.each([
+    ['3.0.3', ['name="l"||x|', 'name="l"||y|', 'name="o"|Content-Type: application/json||{"a":1}|']],
+    ['3.1.0', ['name="l"||x,y|', 'name="o[a]"||1|']],
+  ])('parts have the styles of their encoding only since OpenAPI 3.1: %s', async (version, parts) => {
+    const schema = object({ l: { type: 'array', items: text }, o: object({ a: { type: 'integer' } }) });
+    const encoding = { l: { style: 'form', explode: false }, o: { style: 'deepObject' } };
+    const { intent } = planOne(content({ [multipart]: { schema, encoding } }), version);
+    expect(partsOf((await execute(intent, { l: ['x', 'y'], o: { a: 1 } })).body)).toEqual(parts);
+  });
+
+  test.each(['application/yaml', 'application/javascript', 'application/vnd.api+json'])(
+    'the content %s is text',
+    async (contentMediaType) => {
+      const { intent } = planOne(form({ type: 'string', contentMediaType }), '3.1.0');
+      expect((await execute(intent, { f: 'a: 1' })).body).toContain('\r\n\r\na: 1\r\n');
+    },
+  );
+});
+
+test.each([
+  ['application/sdp', text, 'v=0', 'v=0'],
+  ['application/jwt', text, 'abcd', 'abcd'],
+  ['application/x-pem-file', text, 'abcd', 'abcd'],
+  ['application/vnd.flux', text, 'abcd', 'abcd'],
+  ['application/pdf', text, bytes('%PDF'), '%PDF'],
+  ['image/png', text, bytes('png'), 'png'],
+  ['application/vnd.ms-excel', text, bytes('xls'), 'xls'],
+  ['application/x-protobuf', text, bytes('pb'), 'pb'],
+  ['application/jwt', file, bytes('abcd'), 'abcd'],
+  ['application/jwt', {}, bytes('abcd'), 'abcd'],
+])(
+  'a body of type %s with the schema %j is text or bytes as its schema says, unless its type is one of files',
+  async (type, schema, body, sent) => {
+    const { intent } = planOne(content({ [type]: { schema } }));
+    expect(await execute(intent, { body })).toMatchObject({ type, body: sent });
+  },
+);
+
+test.each<[string, object, unknown]>([
+  ['3.0.3', { type: 'string', nullable: true }, 'a'],
+  ['3.1.0', { type: ['array', 'null'], items: text }, ['a']],
+  ['3.1.0', { anyOf: [text, { type: 'null' }] }, 'a'],
+  ['3.0.3', { type: 'object', nullable: true, additionalProperties: text }, { a: 'b' }],
+])('a body of JSON may be null if its schema allows that: %s, %j', async (version, schema, other) => {
+  const { intent } = planOne(json(schema), version);
+  for (const body of [null, other]) expect((await execute(intent, { body })).body).toBe(JSON.stringify(body));
+});
+
+test('a body of JSON that may not be null is refused if it is', async () => {
+  const { intent } = planOne(json(text));
+  await expect(execute(intent, { body: null })).rejects.toThrow(ApiError);
+});
+
+describe('fields that are called like a credential', () => {
+  const token = { name: 'Token', in: 'header', schema: text };
+  const named = (required: string[]) => object({ token: text, hint: text }, { required });
+  test.each<[string, object, string[]]>([
+    ['a required field', content({ [form]: { schema: named(['token']) } }), ['token: string, required', 'hint: string']],
+    ['an optional field', content({ [form]: { schema: named([]) } }), ['hint: string']],
+    [
+      'a required query parameter',
+      { parameters: [{ name: 'token', in: 'query', required: true, schema: text }] },
+      ['token: string, required'],
+    ],
+    ['an optional query parameter', { parameters: [{ name: 'token', in: 'query', schema: text }] }, []],
+  ])('%s of a name that the header of the credential has', (_, operation, inputs) => {
+    const { parameters = [] } = operation as { parameters?: object[] };
+    expect(inputsOf(planOne({ ...operation, parameters: [token, ...parameters] }).intent)).toEqual(inputs);
+  });
+});

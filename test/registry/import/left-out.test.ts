@@ -99,12 +99,6 @@ describe('an operation that a call of an intent cannot make is skipped with the 
     },
     { title: 'things', item: { get: operation() }, path: '/paths/things', reason: 'has a path that does not begin with a slash' },
     {
-      title: 'GET /a#all',
-      item: { get: operation() },
-      path: '/paths/~1a#all/get',
-      reason: 'would be refused: /endpoint/url must not have a fragment',
-    },
-    {
       title: 'GET /a/{id}',
       item: label,
       path: '/paths/~1a~1{id}/get/parameters/0',
@@ -187,4 +181,15 @@ describe('what an intent cannot carry is left out and noted', () => {
     expect(intents[0]?.input_parameters.map(({ name }) => name)).toEqual([...Array.from({ length: 99 }, (_, at) => `p${at}`), 'p129']);
     expect(notes).toEqual([{ path: '/paths/~1things/post', note: '30 optional parameters were left out: an intent has at most 100' }]);
   });
+});
+
+test('operations that a fragment tells apart are called at the same path', () => {
+  const paths = { '/token': { get: operation() }, '/token#refresh': { get: operation() }, '/{id}#a{b}': { get: operation() } };
+  const { intents, skipped } = plan(document(paths));
+  expect(intents.map(({ intent_uid, endpoint }) => [intent_uid, endpoint.url])).toEqual([
+    [expect.stringMatching(/:get-token:/), 'https://things.example/token'],
+    [expect.stringMatching(/:get-token-refresh:/), 'https://things.example/token'],
+    [expect.stringMatching(/:get-by-id/), 'https://things.example/{id}'],
+  ]);
+  expect(skipped).toEqual([]);
 });

@@ -13,6 +13,11 @@ test('an API without https is skipped with the option that may help', () => {
   ]);
 });
 
+test('an API without https is skipped with the reason that https would not mend', () => {
+  const { skipped } = plan({ ...document({ '/a{b': { get: operation() } }), servers: [{ url: 'http://api.example/v1' }] });
+  expect(skipped.map(({ reason }) => reason)).toEqual([expect.stringMatching(/^would be refused: \/endpoint\/url must/)]);
+});
+
 describe('an operation at another origin than the service', () => {
   const reason = (origin: string, home = 'https://things.example') =>
     `is at ${origin}, but the service is at ${home}; --allow-origin ${origin} imports it anyway`;

@@ -119,6 +119,14 @@ describe('answers in the 200s', () => {
     expect(map(200, '{"a":1}', outputs, { contentType: 'text/plain' })).toEqual({ body: text('{"a":1}', 'text/plain'), issues: [] });
   });
 
+  test('JSON that is not UTF-8 is passed on as bytes, and reported', () => {
+    const bytes = Buffer.from('{"a":"\xff"}', 'latin1');
+    expect(map(200, bytes, [], { contentType: 'application/json' })).toEqual({
+      body: { base64: bytes.toString('base64'), content_type: 'application/json' },
+      issues: [{ path: '/base64', problem: 'is bytes, because it is not unambiguous JSON with at most 200 levels' }],
+    });
+  });
+
   test.each<[string, string | Buffer, contentType?: string]>([
     ['half an object', '{"total":'],
     ['duplicate members', '{"total":1,"total":2}'],
@@ -233,7 +241,12 @@ describe('other statuses', () => {
     [403, 'INTENT_EXECUTION_FAILED', 502, denied],
     [405, 'INTENT_NOT_SUPPORTED', 501, notSupported],
     [410, 'INTENT_DEPRECATED', 410, noEndpoint],
-    [451, 'INTENT_EXECUTION_FAILED', 422, parametersRefused],
+    ...[402, 407, 408, 421, 425, 426, 431, 451].map((status): [number, ErrorCode, number, string] => [
+      status,
+      'INTENT_EXECUTION_FAILED',
+      422,
+      `The intent's endpoint refused the call with status ${status}, which the parameters need not have caused.`,
+    ]),
     [499, 'INTENT_EXECUTION_FAILED', 422, parametersRefused],
     [500, 'INTENT_EXECUTION_FAILED', 502, failed],
     [501, 'INTENT_NOT_SUPPORTED', 501, notSupported],

@@ -317,6 +317,14 @@ describe('objects in brackets', () => {
     expect(build).toThrow(expect.objectContaining({ details: { issues: [expect.objectContaining({ path: '/parameters/all/KEY' })] } }));
   });
 
+  test.each([
+    ['path', { url: `${origin}/{id}` }, '/u?id=3'],
+    ['JSON', { url: `${origin}/`, content_type: 'application/json' }, '/?id=3'],
+  ])('a member of an object of the query may have the name of what is in the %s', (_, endpoint, expected) => {
+    const declared = { id: {}, where: { in: 'query' } } as const;
+    expect(buildCall({ method: 'POST', ...endpoint }, declared, { id: 'u', where: { id: 3 } }).url).toBe(origin + expected);
+  });
+
   test('an object in brackets is not written longer than a megabyte', () => {
     const value = { ['k'.repeat(10_000)]: Array.from({ length: 10_000 }, () => 1) };
     const build = () => buildCall({ content_type: form }, { a: brackets }, { a: value });
