@@ -88,6 +88,9 @@ export function readPairs<Value>(pairs: readonly string[], read: (written: strin
     if (name === undefined || written === undefined) throw usageFailure('--param must have the form name=value.');
     return [name, read(written, name)];
   });
+  const names = entries.map(([name]) => name);
+  const repeated = names.find((name, at) => names.indexOf(name) < at);
+  if (repeated !== undefined) throw usageFailure(`--param gives ${repeated} twice.`);
   return Object.fromEntries(entries);
 }
 

@@ -6,7 +6,7 @@ import type { Parameter } from '../../schemas/parameter.ts';
 import { type Facts, oneOf } from './facts.ts';
 import { isCredential } from './headers.ts';
 import type { RequestContext } from './inputs.ts';
-import { type AddNote, node, pathOf } from './node.ts';
+import { type AddNote, membersOf, node, pathOf } from './node.ts';
 import { type Operation, type Reading, readMediaTypes, readSuccesses } from './operation.ts';
 import { keepMost, makeParameter } from './parameter.ts';
 
@@ -17,6 +17,9 @@ const isJson = (mediaType: string): boolean => isJsonType(mediaType) || mediaTyp
  * every success response requires it.
  */
 export function makeOutputs({ node: operation }: Operation, { readSchema, addNote }: Reading): Parameter[] {
+  const statuses = Object.keys(membersOf(operation.responses)).join(' ');
+  if (/\b3(0[^4]|xx)\b/i.test(statuses) && !/\b2(\d\d|xx)\b/i.test(statuses))
+    addNote(pathOf(operation), 'its success is a redirect, which the gate does not follow: calls end with 502');
   const answers = readSuccesses(operation).map(([status, response]) => (status === '204' ? [] : readMediaTypes(response)));
   const all = answers.flat();
   const usable = all.filter(({ mediaType }) => isJson(mediaType));

@@ -2,6 +2,7 @@ import { type Command, type CommandUnknownOpts, Option, type OptionValues } from
 import type * as z from 'zod';
 import { readAnswer } from '../../../registry/api.ts';
 import { hasDefaults } from '../../../registry/describe.ts';
+import { usageFailure } from '../../../registry/failure.ts';
 import { parseInput, readInput } from '../../../registry/input.ts';
 import { normalizeService } from '../../../registry/normal-form.ts';
 import { listServices, readFullIntents, requireService, servicePath } from '../../../registry/read.ts';
@@ -111,6 +112,7 @@ export function addServices(program: CommandUnknownOpts): void {
     .description('Change the given members of a service; with --file, replace the whole record')
     .action(async (nameOrId: string, options, command) => {
       const { api, terminal } = openContext(command);
+      if (Object.keys(options).length === 0) throw usageFailure('Say with an option what to change, for example --description.');
       const { record: service, etag } = await requireService(api, nameOrId);
       const body = await readFields(options, serviceUpdate, normalizeService(service));
       const reply = await api.call('PUT', servicePath(service.service_id), { body, isAdmin: true, headers: { 'If-Match': etag } });

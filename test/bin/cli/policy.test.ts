@@ -84,6 +84,7 @@ test('a call is explained by the rules that decide, with reasons', async () => {
     decided_by: '/permission/0',
     limits: [{ name: 'execute', rate: 60, period: 60, cost: 1 }],
   });
+  expect(await run([...words, 'amount=1', 'amount=2'])).toMatchObject({ code: 3, stderr: '--param gives amount twice.\n' });
   expect(await run([...words, 'amount'])).toMatchObject({ code: 3, stderr: '--param must have the form name=value.\n' });
   expect(await run(['policy', 'explain', 'refund', '--file', sample('no-large-refunds')])).toMatchObject({
     code: 3,

@@ -152,6 +152,7 @@ test('"create" accepts the output of "show --json", and "update --header" keeps 
   await succeed('services', 'delete', made.service_id, '--yes');
   const file = await writeTo('copied.json', record);
   const { service_id } = await succeedJson('services', 'create', '--file', file, '--name', 'Copied again');
+  expect(await run(['services', 'update', service_id])).toMatchObject({ code: 3, stderr: expect.stringContaining('Say with an option') });
   await succeed('services', 'update', service_id, '--header', 'x-a: 3', '--header', 'X-C: 4');
   expect((await succeedJson('services', 'show', service_id)).headers).toEqual({ 'X-B': '2', 'x-a': '3', 'X-C': '4' });
   const intent = await writeTo('copied-intent.json', intentOf('copied.example:act:v1', { tags: ['tag'] }));

@@ -21,6 +21,18 @@ test.each<{ what: string; content: object; outputs: [name: string, description: 
   });
 });
 
+test.each([
+  [['302', '400'], true],
+  [['3XX', 'default'], true],
+  [['200', '302'], false],
+  [['304', 'default'], false],
+  [['204'], false],
+])('an operation with the responses %j is noted as one that the gate cannot complete: %s', (statuses, isNoted) => {
+  const { notes } = planOperation({ responses: Object.fromEntries(statuses.map((status) => [status, { description: 'It' }])) });
+  const note = 'its success is a redirect, which the gate does not follow: calls end with 502';
+  expect(notes.map(({ note }) => note)).toEqual(isNoted ? [note] : []);
+});
+
 test('a response that is text or JSON is described as JSON', () => {
   const responses = { 200: { content: { 'text/csv': {}, ...json({ type: 'object', properties: { a: text } }).content } } };
   expect(planOperation({ responses })).toMatchObject({ intents: [{ output_parameters: [{ name: 'a', type: 'string' }] }], notes: [] });
