@@ -26,8 +26,10 @@ Exit codes: 0 success, 1 refused or failed, 2 the registry or policy differs fro
 Environment variables: INTENT_GATE_URL address of the gate, INTENT_GATE_TOKEN admin token used instead of a login,
 INTENT_GATE_HOME folder for tokens and keys, HTTPS_PROXY, HTTP_PROXY and NO_PROXY the proxy, NO_COLOR disables colour.`;
 
-export function createProgram() {
+/** @param isJson - whether errors of the words themselves are not printed, because the caller prints them as JSON */
+export function createProgram(isJson = false) {
   const program = new Command('intent-gate')
+    .configureOutput(isJson ? { writeErr: () => {} } : {})
     .description('Manage and use an Intent Gate, as an admin or as an agent')
     .version(version, '--version', 'print the version')
     .option(
@@ -66,13 +68,17 @@ export function createProgram() {
  * @param words - the arguments of the command line
  * @returns the exit code
  */
-export async function runCommand(words: readonly string[], program: Pick<Command, 'parseAsync'> = createProgram()): Promise<number> {
+export async function runCommand(
+  words: readonly string[],
+  program: Pick<Command, 'parseAsync'> = createProgram(words.includes('--json')),
+): Promise<number> {
   try {
     await program.parseAsync(words, { from: 'user' });
     return exitCodes.ok;
   } catch (error) {
-    // commander has printed the message
-    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
+    // of text, commander has printed the message
+    if (error instanceof CommanderError && (error.exitCode === 0 || !words.includes('--json')))
+      return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
     const complaint = toComplaint(error);
     if (complaint === undefined) throw error;
     if (words.includes('--json')) printRemark(toPrintableJson({ error: complaint.error }));
@@ -91,6 +97,10 @@ function toComplaint(error: unknown) {
     reason,
     error: { code, message: (error as Error).message, details },
   });
+  if (error instanceof CommanderError) {
+    const message = error.code === 'commander.help' ? 'Name a command; --help lists them.' : error.message.replace(/^error: /, '');
+    return { reason: 'usage' as const, error: { code: 'usage', message, details: {} } };
+  }
   if (error instanceof CliFailure) return complain(error.reason, error.reason, { issues: error.issues });
   if (error instanceof Refusal) return complain(isOfAdmin(error) ? 'credentials' : 'failure', error.code, error.details);
   if (error instanceof RateLimited) return complain('failure', error.code);

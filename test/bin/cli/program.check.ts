@@ -124,6 +124,18 @@ const oversized = await writeTo(
 test.each([
   { what: 'an unknown command', words: ['nonsense'], code: 3, message: "error: unknown command 'nonsense'" },
   { what: 'an unknown option', words: ['diff', 'x', '--nonsense'], code: 3, message: "error: unknown option '--nonsense'" },
+  ...(
+    [
+      [['nonsense'], "unknown command 'nonsense'"],
+      [['services', '--nonsense'], "unknown option '--nonsense'"],
+      [['services'], 'Name a command; --help lists them.'],
+    ] as const
+  ).map(([words, message]) => ({
+    what: `${words.join(' ')} with --json`,
+    words: [...words, '--json'],
+    code: 3,
+    message: JSON.stringify({ error: { code: 'usage', message, details: {} } }),
+  })),
   { what: 'a missing file', words: ['diff', 'none.yaml'], code: 3, message: 'The file none.yaml does not exist.' },
   ...['lately', '5'].map((since) => ({
     what: `the invalid time ${since}`,
