@@ -45,11 +45,12 @@ function kindOf(mediaType: string, facts: Facts): Kind {
   return isText(mediaType) || facts.isEncoded || (isOnly(facts, 'string') && !isBytesType(mediaType)) ? 'text' : 'bytes';
 }
 
-/** Types of files, whose schema many documents give as a string. */
-const isBytesType = (mediaType: string): boolean =>
-  /^(image|audio|video|font|model)\/|^multipart\/|\*|^application\/(octet-stream|pdf|zip|gzip|.*[+.-](zip|gzip|tar|compressed|cbor|protobuf|msgpack|octet-stream)|cbor|protobuf|msgpack|msword|wasm|vnd\.(ms-|openxmlformats|oasis|android|apple|rar).*|x-(7z|rar|bzip|xz|java|dosexec|shockwave|sqlite|parquet|avro).*|x-protobuf|x-binary|binary)/.test(
-    mediaType,
-  );
+/** Kinds of files, and the last parts of the names of others. Many documents give their schema as a string. */
+const fileType = /^(image|audio|video|font|model|multipart)\/|^application\/vnd\.(ms-|openxmlformats|oasis|android|apple)|\*/;
+const fileSubtype =
+  /[/+.-](octet-stream|binary|pdf|zip|gzip|xz|bzip2?|7z-compressed|rar|rar-compressed|tar|compressed|cbor|protobuf|msgpack|avro|parquet|sqlite3|wasm|msword)$/;
+
+const isBytesType = (mediaType: string): boolean => fileType.test(mediaType) || fileSubtype.test(mediaType);
 
 const isOnly = ({ types }: Facts, type: string): boolean =>
   types !== undefined && [...types].every((one) => one === type || one === 'null');

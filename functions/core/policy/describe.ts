@@ -96,21 +96,20 @@ const modes = {
   limit: ['must not', 'intents', 'more than'],
 } as const;
 
-/** A permission of several intents may restrict only one of them. */
+/** The conditions of a rule. Those of a permission of several intents may be about one of them, and restrict no other. */
 function nameConditions({ kind, entry, conditions }: Rule): string {
   const join = (some: readonly Condition[]) => some.map(nameCondition).join(' and ');
-  const onlyOf = ({ subject }: Condition) =>
-    kind === 'permission' && subject.of === 'parameter' && subject.uid !== undefined && entry !== oneIntent(subject.uid) ? subject.uid : '';
-  const { '': general = [], ...others } = Object.fromEntries(
-    Map.groupBy(
-      conditions.filter(({ isAssignee }) => !isAssignee),
-      onlyOf,
-    ),
+  const restricted = ({ subject }: Condition): string | undefined =>
+    kind === 'permission' && subject.of === 'parameter' && entry !== oneIntent(subject.uid ?? '') ? subject.uid : undefined;
+  const stated = Map.groupBy(
+    conditions.filter(({ isAssignee }) => !isAssignee),
+    restricted,
   );
-  const of = (uid: string, some: readonly Condition[]) => `, but the intent ${uid} only if ${join(some).replaceAll(` of ${uid}`, '')}`;
-  return `${general.length > 0 ? ` if ${join(general)}` : ''}${Object.entries(others)
-    .map(([uid, some]) => of(uid, some))
-    .join('')}`;
+  const parts = [...stated].map(([uid, some]) =>
+    uid === undefined ? '' : `, but the intent ${uid} only if ${join(some).replaceAll(` of ${uid}`, '')}`,
+  );
+  const general = stated.get(undefined);
+  return `${general ? ` if ${join(general)}` : ''}${parts.join('')}`;
 }
 
 export function describeRule(rule: Rule): string {

@@ -165,11 +165,11 @@ function constraint(value: unknown, position: Position, target?: unknown): unkno
   if (typeof leftOperand === 'string' && /^parameters\/[^/]+$/.test(leftOperand) && typeof target === 'string')
     rest.leftOperand = `${target}/${leftOperand}`;
   if (dataType !== undefined) rest.rightOperand = typed(rightOperand, reference(dataType), position.at('rightOperand'));
-  const isList = Array.isArray(rest.rightOperand);
-  if (rest.operator === 'within' && rightOperand !== undefined && !isList) rest.rightOperand = [rest.rightOperand];
-  // expanded JSON-LD has every value in a list
-  else if (rest.operator !== 'within' && isList && (rest.rightOperand as unknown[]).length === 1)
-    [rest.rightOperand] = rest.rightOperand as unknown[];
+  const right = rest.rightOperand;
+  if (rest.operator === 'within') {
+    if (right !== undefined && !Array.isArray(right)) rest.rightOperand = [right];
+    // expanded JSON-LD has every value in a list
+  } else if (Array.isArray(right) && right.length === 1) [rest.rightOperand] = right;
   return [rest];
 }
 
