@@ -164,8 +164,9 @@ const refusals = {
   },
 };
 
-/** Accepting without a value counts, which some hosts send as null or an empty text; a field that says anything but yes does not. */
+/** Accepting without a value counts; some hosts then send null or an empty text. A field that says anything but yes does not count. */
 function readVerdict(answer: FormAnswer | null | undefined): Exclude<Verdict, 'unasked'> {
-  if (answer?.action === 'accept') return /^(undefined|null|true|)$/.test(String(answer.content?.accept)) ? 'accept' : 'decline';
+  if (answer?.action === 'accept')
+    return [undefined, null, '', true, 'true'].includes(answer.content?.accept as string) ? 'accept' : 'decline';
   return answer?.action === 'decline' ? 'decline' : 'cancel';
 }

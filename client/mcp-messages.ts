@@ -95,7 +95,7 @@ export function refusalResult({
 
 export const isRefusal = (result: object): result is ToolResult => 'isError' in result && result.isError === true;
 
-/** A refusal for a host that waits for a task, which can be refused by an error only. */
+/** A refused request for a task: it has no result that could say so, so that it gets a JSON-RPC error (invalid params). */
 export const toTaskError = ({ content, structuredContent }: ToolResult): object => ({
   code: -32602,
   message: content.map(({ text }) => text).join('\n'),

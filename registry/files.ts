@@ -74,15 +74,13 @@ export async function readRegistry(path: string): Promise<FileService[]> {
   for (const file of files) {
     for (const service of readRegistryFile(await readInput(join(path, file)), file)) {
       const { service_name: name } = service.service;
-      const contents = [
-        [`service ${foldName(name)}`, name],
-        ...service.intents.map(({ intent_uid: uid }) => [`intent ${uid}`, uid]),
-      ] as const;
-      for (const [key, shown] of contents) {
-        const other = seen.get(key);
-        const [kind] = key.split(' ', 1);
-        if (other !== undefined) throw usageFailure(`The ${kind} ${shown} is in ${other} and in ${file}. Remove it from one of them.`);
-        seen.set(key, file);
+      for (const { id, shown } of [
+        { id: foldName(name), shown: `service ${name}` },
+        ...service.intents.map(({ intent_uid: uid }) => ({ id: uid, shown: `intent ${uid}` })),
+      ]) {
+        const other = seen.get(id);
+        if (other !== undefined) throw usageFailure(`The ${shown} is in ${other} and in ${file}. Remove it from one of them.`);
+        seen.set(id, file);
       }
       services.push(service);
     }

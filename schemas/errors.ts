@@ -77,7 +77,7 @@ export const errorTable = {
   INTENT_EXECUTION_FAILED: {
     status: 502,
     reference: 'INT-002',
-    meaning: "The intent's endpoint failed (502) or refused the parameters (422).",
+    meaning: "The intent's endpoint failed (502), or refused the parameters or the call (422).",
   },
   INTENT_NOT_SUPPORTED: {
     status: 501,

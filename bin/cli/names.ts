@@ -13,7 +13,7 @@ type Described = Pick<IntentInput, 'intent_uid' | 'tags' | 'endpoint' | 'input_p
 const toKnown = (intent: Described, service: { service_id?: string; service_name: string }): KnownIntent => ({
   ...judgedIntent(intent, service),
   parameters: intent.input_parameters.map(({ name }) => name),
-  called: intent,
+  definition: intent,
 });
 
 /**

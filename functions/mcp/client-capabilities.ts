@@ -13,11 +13,11 @@ export interface ClientCapabilities {
   era: Era;
   /** the client accepts a task instead of a result (2026-07-28), or has requested one (2025-11-25) */
   tasks: boolean;
-  /** the client can open URLs for its user */
+  /** the response may ask the client to open a URL for its user */
   urls: boolean;
   /** default idempotency key if the call is deferred; the same when the client repeats the call */
   key: string;
-  /** whether the key follows from the call, so that a new call has it, too, once the earlier one has been answered */
+  /** whether the key is derived from session and arguments, so that a later, equal call has it, too */
   isKeyDerived: boolean;
   /** the pages that earlier responses to this call named, and which the user has answered */
   seenPages: readonly string[];
@@ -50,7 +50,7 @@ export function readCapabilities(era: Era, params: JsonObject, request: ApiReque
   const { pat: _, ...named } = isObject(params.arguments) ? params.arguments : {};
   const tasks = isObject(params.task);
   // tasks, and calls that do not wait, are followed by their id or key
-  const isFollowed = tasks || !/^(undefined|null|false|)$/.test(String(named.respond_async));
+  const isFollowed = tasks || ![undefined, null, false, 'false', ''].includes(named.respond_async as string);
   const session = isFollowed ? undefined : request.headerValues('mcp-session-id').find((id) => urlSession.test(id));
   // the client repeats exactly the same call once its user has seen the page
   const key = session === undefined ? newKey() : `mcp-${canonicalDigest([session, named])}`;

@@ -8,7 +8,7 @@ import type { ClientCapabilities } from './client-capabilities.ts';
 export interface PendingCall {
   executionId: string;
   state: PendingExecution;
-  /** the idempotency key under which the same call may be sent again; undefined if that is the same without a key */
+  /** the idempotency key under which the same call may be sent again; undefined if it follows from the call, so that the client need not send it */
   key: string | undefined;
   /** whether the call used the connection's PAT, so that later requests of the connection can read it */
   usesConnectionPat: boolean;

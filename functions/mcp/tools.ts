@@ -62,13 +62,15 @@ function readText(schema: z.ZodType | undefined, value: JsonValue): JsonValue {
 
 interface ToolDefinition<T extends z.ZodObject> extends Omit<Tool, 'input' | 'run'> {
   input: T;
+  /** mends arguments before they are validated */
+  prepare?: (args: JsonObject) => JsonObject;
   run(args: z.output<T>, request: ApiRequest, client: ClientCapabilities): Promise<ToolOutput>;
 }
 
-const defineTool = <T extends z.ZodObject>({ run, ...tool }: ToolDefinition<T>): Tool => ({
+const defineTool = <T extends z.ZodObject>({ run, prepare = (args) => args, ...tool }: ToolDefinition<T>): Tool => ({
   ...tool,
   run: async (args, request, client) =>
-    run(parse(tool.input, fromJsonText(tool.input, joinTags(withoutEmpty(args))), 'The arguments are not valid.'), request, client),
+    run(parse(tool.input, fromJsonText(tool.input, prepare(withoutEmpty(args))), 'The arguments are not valid.'), request, client),
 });
 
 const readOnlyHints: ToolAnnotations = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
@@ -152,6 +154,7 @@ export function openTools(endpoints: Endpoints, { findPolicy, isFreshRequired, i
         'Finds intents: operations of web services that can be executed here. Describe in plain words what you want done. The best matches come first, as summaries; get_intent returns the details. Needs no PAT.',
       annotations: readOnlyHints,
       input: searchArguments,
+      prepare: joinTags,
       run: async ({ pat, ...args }, request) => {
         const given = Object.entries(args).filter(([, value]) => value !== undefined && value !== false);
         const inner = innerRequest(request, {
@@ -217,12 +220,13 @@ export function openTools(endpoints: Endpoints, { findPolicy, isFreshRequired, i
         try {
           const { status, body, headers } = await endpoints.executeIntent({
             ...inner,
-            keyIfDeferred: client.key,
-            isKeyFreed: client.isKeyDerived,
+            keyIfDeferred: { key: client.key, isFreedByAnswer: client.isKeyDerived },
             keyIfRequired: `mcp-${randomUUID()}`,
           });
-          if (status !== 202 && isLegacyTask(client)) throw endedBefore();
-          if (status !== 202) return { data: body as object, remarks: remarksOn(headers), headers };
+          if (status !== 202) {
+            if (isLegacyTask(client)) throw endedBefore();
+            return { data: body as object, remarks: remarksOn(headers), headers };
+          }
           const state = body as PendingExecution;
           const key = idempotency_key ?? (client.isKeyDerived ? undefined : client.key);
           return { data: state, pending: { executionId: executionIdOf(state), state, key, usesConnectionPat: hasOwnPat } };

@@ -228,8 +228,9 @@ function fitFormMember(given: Input, { node: form, kind }: Candidate, reading: R
   const encoding = encodingOf(form, given.name);
   const input = isMultipart ? { ...given, facts: asOnlyFile(given.facts) } : given;
   if (input.facts !== given.facts) addNote(path, `the parameter ${input.name} takes files only, not its other alternatives`);
-  if (isFile(input.facts) || (isMultipart && isBinary(input.facts, encoding, reading))) {
-    if (!isMultipart) return leaveOut({ ...input, path }, 'it is a file, and a form of this type carries text', addNote);
+  if (!isMultipart && isFile(input.facts))
+    return leaveOut({ ...input, path }, 'it is a file, and a form of this type carries text', addNote);
+  if (isMultipart && isBinary(input.facts, encoding, reading)) {
     const [file, ...more] = withContentType(asFile(input), encoding, path, addNote);
     const number = file.facts.types?.has('array') ? 1 : undefined;
     const description = `The name of the file, without a path. Default: ${fileNameOf(input.name, file.contentType ?? octets, number)}`;
@@ -268,7 +269,7 @@ const mainType = (contentType: unknown): string => (text(contentType)?.split(/[;
 
 const isFile = ({ isBinary, items }: Facts): boolean => isBinary === true || items?.().isBinary === true;
 
-/** A value that may be a file, or a list of files, as nothing else, because a part is serialised in one way. */
+/** Reduces a value that may also be a file, or a list of files, to just that, because a part is serialised in one way. */
 function asOnlyFile(facts: Facts): Facts {
   const among = facts.fileAmong ?? (facts.items?.().fileAmong && 'list');
   if (among === undefined) return facts;

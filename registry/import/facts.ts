@@ -17,7 +17,7 @@ export interface Facts extends Constraints {
   isBinary?: true | undefined;
   /** some alternatives are bytes: a file, or a list of files */
   fileAmong?: 'one' | 'list' | undefined;
-  /** the schema says nothing, as opposed to alternatives that have nothing in common */
+  /** the schema names no type, itself or by what it refers to or combines */
   isUntyped?: true | undefined;
   /** text that encodes bytes, and is sent as it is (`contentEncoding`) */
   isEncoded?: true | undefined;

@@ -109,7 +109,7 @@ export function readCredentialNames(schemes: Node, operations: readonly Operatio
   };
 }
 
-/** Whether a query or body field carries the credential: some APIs accept it there as well as in a header, and then do not require it. */
+/** Whether a query or body field carries the credential: some APIs accept it there as well as in a header; they do not require the field. */
 export const isCredentialField = ({ name, isRequired }: Pick<Input, 'name' | 'isRequired'>, { header, query }: CredentialNames): boolean =>
   query.has(name) || (!isRequired && header.has(name.toLowerCase()) && /token|key|secret/i.test(name));
 

@@ -58,8 +58,8 @@ function assemble(operation: Operation, body: BodyInputs, context: RequestContex
   );
   // an operation without security, such as one that resets a password, takes a field of the same name for itself
   const isOpen = Array.isArray(operation.node.security) && operation.node.security.length === 0;
-  const isOwn = (input: Input) => isOpen && (input.isRequired || !headers.credentials.query.has(input.name));
-  const isSecret = (input: Input) => !isOwn(input) && isCredential(input, context);
+  const isForOperation = (input: Input) => isOpen && (input.isRequired || !headers.credentials.query.has(input.name));
+  const isSecret = (input: Input) => !isForOperation(input) && isCredential(input, context);
   const fields = body.kind === 'whole' ? [] : body.inputs.filter((input) => isJsonType(body.contentType) || !isSecret(input));
   const carried = [...fields, ...query.filter((input) => !isSecret(input))];
   const whole = body.kind === 'whole' ? nameWhole(body.inputs, [...carried, ...inHeaders]) : [];

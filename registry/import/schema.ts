@@ -34,6 +34,8 @@ const inexpressible = [
   '$recursiveRef',
 ];
 
+const composing = ['$ref', 'allOf', 'anyOf', 'oneOf'];
+
 /** Resolves a JSON schema. An unresolvable schema allows anything and adds a note. */
 export type ReadSchema = (schema: unknown) => Facts;
 
@@ -103,7 +105,7 @@ export function openSchemaReader(addNote: AddNote): ReadSchema {
       isReadOnly: schema.readOnly === true || undefined,
       isWriteOnly: schema.writeOnly === true || undefined,
       isBinary: isBytes(schema) || undefined,
-      isUntyped: (readTypes(schema) === undefined && schema.$ref === undefined) || undefined,
+      isUntyped: (readTypes(schema) === undefined && !composing.some((keyword) => schema[keyword] !== undefined)) || undefined,
       isEncoded: /^base64(url)?$/i.test(String(schema.contentEncoding)) || undefined,
       // other schemas extend this one by `allOf`
       isExtended: ((schema.discriminator ?? undefined) !== undefined && !hasAlternatives) || undefined,
@@ -152,7 +154,7 @@ function readAlternatives(branches: Facts[], schema: Node, addNote: AddNote): Fa
   return { ...(real.length < branches.length ? orNull(united) : united), fileAmong };
 }
 
-/** Whether a value may be a file or a list of files. */
+/** Whether a value may be a file, or a list of files; undefined if neither. */
 export function fileIn({ isBinary, fileAmong, items }: Facts): Facts['fileAmong'] {
   const item = items?.();
   return item?.isBinary || item?.fileAmong ? 'list' : isBinary ? 'one' : fileAmong;

@@ -10,9 +10,9 @@ export type Explanation = ReturnType<typeof explainCall>;
 
 /**
  * The parameters that are judged: with defaults, as the gate sends them.
- * @returns also why the gate refuses the call before it is judged, if it does; defaults are filled in all the same
+ * @returns the parameters, and the issues for which the gate would refuse the call before judging it
  */
-export function parametersOf(
+export function completeParameters(
   { endpoint, input_parameters }: Pick<IntentInput, 'endpoint' | 'input_parameters'>,
   given: Call['parameters'],
 ) {

@@ -8,8 +8,8 @@ import { foldName, foldTag } from '../../schemas/text.ts';
 
 export interface KnownIntent extends JudgedIntent {
   parameters: readonly string[];
-  /** what its calls consist of, if it has been read in full */
-  called?: Pick<IntentInput, 'endpoint' | 'input_parameters'>;
+  /** if it has been read in full */
+  definition?: Pick<IntentInput, 'endpoint' | 'input_parameters'>;
 }
 
 /** The names that a policy may refer to. */

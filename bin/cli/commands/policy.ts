@@ -12,7 +12,7 @@ import { comparePolicies, describePolicy } from '../../../functions/core/policy/
 import { fillTemplate } from '../../../functions/core/policy/template.ts';
 import { CliFailure, usageFailure } from '../../../registry/failure.ts';
 import { compareForRegistry } from '../../../registry/policy/compare.ts';
-import { type Explanation, explainCall, parametersOf } from '../../../registry/policy/explain.ts';
+import { completeParameters, type Explanation, explainCall } from '../../../registry/policy/explain.ts';
 import { listVersions, publishPolicy, readVersion } from '../../../registry/policy/publish.ts';
 import { intentUid } from '../../../schemas/intent-uid.ts';
 import type { Policy } from '../../../schemas/policy.ts';
@@ -84,32 +84,40 @@ export function addPolicy(program: CommandUnknownOpts): void {
     .option('--registry <file>', 'registry file or folder to look up the intent in instead of the gate')
     .option('--at <time>', 'time of the call, such as 2026-02-28T12:00:00Z; default: now')
     .option('--agent <who...>', 'the agent: one or more of its verified domain, key thumbprint and agent_id')
-    .action(async (uid, { param = [], file, registry, at, agent: parties = [] }, command) => {
+    .action(async (uid, { agent: parties = [], ...options }, command) => {
       const context = openContext(command);
       const agent = agentOf(parties);
-      if (uid === undefined) return showRulesOf(context, agent, file);
-      const [fault] = intentUid.safeParse(uid).error?.issues ?? [];
-      if (fault) throw usageFailure(`The intent_uid ${fault.message}.`);
-      if (at !== undefined && !isInstant(at))
-        throw usageFailure('--at takes a date and time with an offset, such as 2026-02-28T12:00:00Z.');
-      const nowMs = at === undefined ? Date.now() : Date.parse(at);
-      const written = Object.entries(readPairs(param, (text) => text));
-      const { policy, address } = await choosePolicy(context, file);
-      const { rules } = compile(policy, address, file);
-      const names = await readNames(context, registry, rules, [uid]);
-      const unknown = checkNames(context, rules, names);
-      const intent = names?.intents.find(({ intentUid: known }) => known === uid);
-      if (names && !intent) throw new CliFailure('differences', `${sayUnknownIntent(uid, names)}.`);
-      const { called } = intent ?? {};
-      const inputOf = (name: string) => called?.input_parameters.find((input) => input.name === name);
-      const given = Object.fromEntries(written.map(([name, text]) => [name, readValueFor(text, inputOf(name))]));
-      const { parameters, issues } = called ? parametersOf(called, given) : { parameters: given, issues: [] };
-      const call = { ...(intent ?? { intentUid: uid }), ...agent, parameters, nowMs };
-      showExplanation(context, explainCall(rules, call));
-      if (issues.length > 0) context.terminal.remark('The gate refuses this call before it judges it, because of its parameters:');
-      for (const { path, problem } of issues) context.terminal.remark(`  ${path} ${problem}`);
-      refuseUnknown(unknown);
+      return uid === undefined ? showRulesOf(context, agent, options.file) : explain(context, uid, agent, options);
     });
+}
+
+interface ExplainOptions {
+  param?: string[] | undefined;
+  file?: string | undefined;
+  registry?: string | undefined;
+  at?: string | undefined;
+}
+
+async function explain(context: CliContext, uid: string, agent: JudgedAgent, { param = [], file, registry, at }: ExplainOptions) {
+  const [fault] = intentUid.safeParse(uid).error?.issues ?? [];
+  if (fault) throw usageFailure(`The intent_uid ${fault.message}.`);
+  if (at !== undefined && !isInstant(at)) throw usageFailure('--at takes a date and time with an offset, such as 2026-02-28T12:00:00Z.');
+  const nowMs = at === undefined ? Date.now() : Date.parse(at);
+  const written = Object.entries(readPairs(param, (text) => text));
+  const { policy, address } = await choosePolicy(context, file);
+  const { rules } = compile(policy, address, file);
+  const names = await readNames(context, registry, rules, [uid]);
+  const unknown = checkNames(context, rules, names);
+  const intent = names?.intents.find(({ intentUid: known }) => known === uid);
+  if (names && !intent) throw new CliFailure('differences', `${sayUnknownIntent(uid, names)}.`);
+  const { definition } = intent ?? {};
+  const inputOf = (name: string) => definition?.input_parameters.find((input) => input.name === name);
+  const given = Object.fromEntries(written.map(([name, text]) => [name, readValueFor(text, inputOf(name))]));
+  const { parameters, issues } = definition ? completeParameters(definition, given) : { parameters: given, issues: [] };
+  showExplanation(context, explainCall(rules, { ...(intent ?? { intentUid: uid }), ...agent, parameters, nowMs }));
+  if (issues.length > 0) context.terminal.remark('The gate refuses this call before it judges it, because of its parameters:');
+  for (const { path, problem } of issues) context.terminal.remark(`  ${path} ${problem}`);
+  refuseUnknown(unknown);
 }
 
 interface PublishOptions {

@@ -35,7 +35,7 @@ export function addRegistry(program: CommandUnknownOpts): void {
       context.terminal.remark(`${plural(names.length, 'service')} with ${plural(count, 'intent')}.`);
       if (service === undefined && others.length > 0)
         context.terminal.remark(
-          `The folder also has ${others.join(', ')}, of no service that exists. Delete what you no longer want, because "apply" would create it.`,
+          `The folder also has ${others.join(', ')}, which this export did not write. "apply" reads them, too: delete those that you no longer want.`,
         );
     });
   program

@@ -27,25 +27,26 @@ function addFields<Words extends unknown[]>(command: Command<Words, OptionValues
     .option('-f, --file <file>', 'the whole record as JSON or YAML, such as the output of "show --json"; - for stdin')
     .option(
       '--header <field...>',
-      "headers: non-secret fields to send with every call, besides those that the service has, such as 'Notion-Version: 2022-06-28'",
+      "headers: non-secret fields to send with every call, in addition to those of the service, such as 'Notion-Version: 2022-06-28'",
     );
   for (const field of fields) extended.addOption(field);
   return extended;
 }
 
-async function readFields<T>(
+async function readFields(
   { file, header, ...options }: OptionValues & { file?: string; header?: string[] },
-  schema: z.ZodType<T>,
   current?: ServiceInput,
-): Promise<T> {
+): Promise<z.output<typeof serviceUpdate>> {
   const given = fields.map((field) => [field.description, options[field.attributeName()]]).filter(([, value]) => value !== undefined);
-  const base = file === undefined ? current : ((await readInput(file)) as Partial<ServiceInput>);
-  const whole = { ...base, ...Object.fromEntries(given), ...(header && { headers: addHeaders(base, readHeaders(header)) }) };
-  return parseInput(schema, whole, 'The service is incomplete or invalid:');
+  const base = file === undefined ? current : ((await readInput(file)) as object);
+  const read = parseInput(serviceUpdate, { ...base, ...Object.fromEntries(given) }, incomplete);
+  return header ? parseInput(serviceUpdate, { ...read, headers: addHeaders(read, readHeaders(header)) }, incomplete) : read;
 }
 
+const incomplete = 'The service is incomplete or invalid:';
+
 /** Adds header fields to those of a record, whose names ignore case. */
-function addHeaders({ headers = {} }: Pick<ServiceInput, 'headers'> = {}, added: Record<string, string>): Record<string, string> {
+function addHeaders({ headers = {} }: Pick<ServiceInput, 'headers'>, added: Record<string, string>): Record<string, string> {
   const replaced = new Set(Object.keys(added).map((name) => name.toLowerCase()));
   const kept = Object.entries(headers).filter(([name]) => !replaced.has(name.toLowerCase()));
   return { ...Object.fromEntries(kept), ...added };
@@ -104,7 +105,8 @@ export function addServices(program: CommandUnknownOpts): void {
     .description('Register a service')
     .action(async (options, command) => {
       const { api, terminal } = openContext(command);
-      const body = normalizeService(await readFields(options, serviceUpdate));
+      // the file may have the read-only members that "show --json" prints
+      const body = normalizeService(await readFields(options));
       const saved = readAnswer(savedService, await api.call('POST', '/api/services', { body, isAdmin: true }));
       terminal.result(saved, `Registered ${saved.service_name} with the service_id ${saved.service_id}.`);
     });
@@ -114,7 +116,7 @@ export function addServices(program: CommandUnknownOpts): void {
       const { api, terminal } = openContext(command);
       if (Object.keys(options).length === 0) throw usageFailure('Say with an option what to change, for example --description.');
       const { record: service, etag } = await requireService(api, nameOrId);
-      const body = await readFields(options, serviceUpdate, normalizeService(service));
+      const body = await readFields(options, normalizeService(service));
       const reply = await api.call('PUT', servicePath(service.service_id), { body, isAdmin: true, headers: { 'If-Match': etag } });
       const saved = readAnswer(savedService, reply);
       terminal.result(saved, `Updated ${saved.service_name}.`);

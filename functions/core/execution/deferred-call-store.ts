@@ -203,16 +203,15 @@ export function openDeferredCalls(table: Table) {
      * @returns the call's state, which differs if somebody has decided about the call meanwhile
      */
     async makeVoid(call: DeferredCall, { message }: ApiError, nowMs: number): Promise<UsedKey> {
+      const expired: UsedKey = { state: 'expired', reason: message, executionId: call.executionId };
       const { update, ...change } = moveCall(call, 'waiting', { state: 'void', started_at: nowMs, reason: message }, nowMs);
       if (await table.update(update, { ...change, isQuiet: true })) {
         await leave(call);
-        return { state: 'expired', reason: message };
+        return expired;
       }
       const { fingerprint } = call.item;
       const stored = await table.get<CallItem>(update);
-      return stored?.execution_id === call.executionId
-        ? describeUsedKey(stored, { fingerprint, nowMs })
-        : { state: 'expired', reason: message };
+      return stored?.execution_id === call.executionId ? describeUsedKey(stored, { fingerprint, nowMs }) : expired;
     },
 
     /**

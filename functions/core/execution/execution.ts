@@ -13,7 +13,7 @@ import { openQuota, type Quota } from './quota.ts';
 /** The part of a request that an execution reads. */
 export type ExecutionHttp = Pick<
   ApiRequest,
-  'requestId' | 'baseUrl' | 'header' | 'headerValues' | 'ifMatch' | 'keyIfDeferred' | 'isKeyFreed' | 'keyIfRequired' | 'remainingMs'
+  'requestId' | 'baseUrl' | 'header' | 'headerValues' | 'ifMatch' | 'keyIfDeferred' | 'keyIfRequired' | 'remainingMs'
 >;
 
 export interface Execution {

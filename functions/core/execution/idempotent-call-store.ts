@@ -30,11 +30,16 @@ export interface KeyedRequest extends KeyedCall {
   /** milliseconds since the epoch */
   nowMs: number;
   /** whether the key is free again once its outcome has been given */
-  isFreed?: boolean | undefined;
+  isFreedByAnswer?: boolean | undefined;
 }
 
 /** The state of a key that has been used in the last 24 hours. */
-export type UsedKey =
+export type UsedKey = StateOfCall & {
+  /** id of the execution that used it */
+  executionId: string;
+};
+
+type StateOfCall =
   | { state: 'replay'; outcome: Outcome }
   /** the call ended, but its answer was too large to store */
   | { state: 'not_stored' }
@@ -43,9 +48,9 @@ export type UsedKey =
   | { state: 'running'; retryAfterSeconds: number }
   /** the process ended without storing an outcome: the upstream may or may not have been called */
   | { state: 'unknown' }
-  | { state: 'waiting'; executionId: string; untilMs: number }
+  | { state: 'waiting'; untilMs: number }
   /** the call runs in the background; `isIdle`: its worker is overdue */
-  | { state: 'working'; executionId: string; isIdle: boolean }
+  | { state: 'working'; isIdle: boolean }
   | { state: 'denied'; reason: string }
   | { state: 'expired'; reason: string };
 
@@ -142,20 +147,29 @@ export function openIdempotentCalls(table: Table) {
       }
     },
 
-    /** Frees the key of a deferred call that has ended, and ends its approval. The outcome remains readable by its id. */
-    free: ({ account, key }: KeyedCall): Promise<boolean> =>
-      unlessUnreachable(
+    /**
+     * Frees the key of a deferred call that has ended. Its outcome stays readable by its id until the key is used again, and it is not resumed although
+     * it may have been approved (`until: 0`).
+     * @param ended - the execution that used the key
+     */
+    free: ({ account, key, nowMs }: KeyedRequest, ended: string): Promise<boolean> => {
+      const isIn = (state: CallItem['state']): Condition => ['=', 'state', state];
+      const hasEnded = (['done', 'denied', 'void'] as const).map(isIn);
+      return unlessUnreachable(
         table
           .update(keys.call(account, key), {
             set: { may_repeat: true, until: 0 },
             when: [
+              ['=', 'execution_id', ended],
               ['exists', 'deferred'],
-              ['any', ...(['done', 'denied', 'void'] as const).map((state) => ['=', 'state', state] as const)],
+              ['any', ...hasEnded, isIn('waiting'), isIn('queued')],
+              ['any', ...hasEnded, ['<=', 'until', nowMs]],
             ],
             isQuiet: true,
           })
-          .then(() => true),
-      ),
+          .then((updated) => updated !== false),
+      );
+    },
 
     /** Frees the key, because the upstream did not act. Returns false if the table cannot be reached, which leaves the call `unknown`. */
     abandon: ({ account, key, executionId }: KeyedCall): Promise<boolean> =>
@@ -192,11 +206,13 @@ const notDecided = `Nobody decided on this call in time, ${askAgain}`;
 const notBegun = `This call waited too long in the queue, ${askAgain}`;
 
 /** The state of a used key, as seen by a request under it. */
-export async function describeUsedKey(
-  item: CallItem,
-  { fingerprint, nowMs }: Pick<KeyedRequest, 'fingerprint' | 'nowMs'>,
-): Promise<UsedKey> {
-  const { execution_id: executionId, state, started_at, outcome, deferred, until = 0, reason = '' } = item;
+export const describeUsedKey = async (item: CallItem, request: Pick<KeyedRequest, 'fingerprint' | 'nowMs'>): Promise<UsedKey> => ({
+  ...(await describeCall(item, request)),
+  executionId: item.execution_id,
+});
+
+async function describeCall(item: CallItem, { fingerprint, nowMs }: Pick<KeyedRequest, 'fingerprint' | 'nowMs'>): Promise<StateOfCall> {
+  const { state, started_at, outcome, deferred, until = 0, reason = '' } = item;
   if (item.fingerprint !== fingerprint) return { state: 'conflict' };
   if (state === 'done') return outcome ? { state: 'replay', outcome: await unpackOutcome(outcome) } : { state: 'not_stored' };
   if (state === 'denied') return { state, reason: reason || 'no reason was given' };
@@ -206,10 +222,10 @@ export async function describeUsedKey(
     if (ageMs >= (deferred ? longestDeferredRunMs : longestRunMs)) return { state: 'unknown' };
     // each wait is as long as the call has already taken, so that the waits double
     if (!deferred) return { state, retryAfterSeconds: Math.max(1, Math.ceil(ageMs / 1000)) };
-    return { state: 'working', executionId, isIdle: false };
+    return { state: 'working', isIdle: false };
   }
   if (until <= nowMs) return { state: 'expired', reason: state === 'waiting' ? notDecided : notBegun };
-  return state === 'waiting' ? { state, executionId, untilMs: until } : { state: 'working', executionId, isIdle: ageMs > usualStartMs };
+  return state === 'waiting' ? { state, untilMs: until } : { state: 'working', isIdle: ageMs > usualStartMs };
 }
 
 /**

@@ -78,13 +78,14 @@ export async function takeKey(
   const found = await calls.find(keyed);
   const begun = found.state === 'free' ? await beginNew() : found;
   if (begun.state === 'started') return undefined;
-  // not cached while the call is unfinished, because its key may be freed
-  const hasEnded = !['running', 'waiting', 'working'].includes(begun.state);
-  if (hasEnded) replays?.rememberKey(keyed.key);
+  // not cached while the key may be freed
+  const isUnfinished = ['running', 'waiting', 'working'].includes(begun.state);
+  if (!isUnfinished && !keyed.isFreedByAnswer) replays?.rememberKey(keyed.key);
   if (tooMany) throw tooMany;
   await useProof();
   replays?.count();
-  if (hasEnded && keyed.isFreed) await calls.free(keyed);
+  const isOutcomeGiven = ['replay', 'not_stored', 'denied', 'expired'].includes(begun.state);
+  if (isOutcomeGiven && keyed.isFreedByAnswer) await calls.free(keyed, begun.executionId);
   return answerUsedKey(begun, baseUrl);
 
   async function beginNew() {

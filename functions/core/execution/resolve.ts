@@ -156,7 +156,7 @@ export function openResolver({ intents, slowCalls, observers = [], hidesIntents 
     const upstreamRequest = buildRequest(intent, values);
     const rules = requirePermittedCall(policy, { ...judged, ...agent, parameters: values, nowMs });
     quota.limitTo(rules, service);
-    const key = keyOf(request, intent, rules);
+    const keyOfCall = keyOf(request, intent, rules);
     const { executionId } = logLine;
     const ofOrigin = slowCalls.of(intent, live.related?.[0]);
     const replayLimit = claims.lmt ?? tightest(chargesOf(rules).filter(isRate));
@@ -167,7 +167,7 @@ export function openResolver({ intents, slowCalls, observers = [], hidesIntents 
       upstreamRequest,
       rules,
       records: first.records,
-      keyed: key && { account, executionId, ...key, fingerprint: fingerprintOf(intent_uid, parameters), nowMs },
+      keyed: keyOfCall && { account, executionId, ...keyOfCall, fingerprint: fingerprintOf(intent_uid, parameters), nowMs },
       baseUrl: request.baseUrl,
     };
     return {
@@ -196,14 +196,15 @@ function keyOf(
   request: ExecutionHttp,
   { endpoint }: LiveIntent['intent'],
   rules: readonly Rule[],
-): Pick<KeyedRequest, 'key' | 'isFreed'> | undefined {
+): Pick<KeyedRequest, 'key' | 'isFreedByAnswer'> | undefined {
   const given = readIdempotencyKey(request);
   if (given !== undefined) return { key: given };
   const isRequired = endpoint.idempotency_key?.required === true;
   const isDeferred = rulesRequiringApproval(rules).length > 0 || prefersAsync(request);
-  const key = isDeferred ? request.keyIfDeferred : isRequired ? request.keyIfRequired : undefined;
-  if (isRequired && key === undefined) throw keyRequired(keyMissing);
-  return key === undefined ? undefined : { key, isFreed: isDeferred && request.isKeyFreed };
+  const { keyIfDeferred, keyIfRequired } = request;
+  const supplied = isDeferred ? keyIfDeferred : isRequired && keyIfRequired !== undefined ? { key: keyIfRequired } : undefined;
+  if (isRequired && !supplied) throw keyRequired(keyMissing);
+  return supplied;
 }
 
 /** @throws ApiError FORBIDDEN if the PAT's scope does not name the intent, or the policy prohibits it */

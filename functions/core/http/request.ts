@@ -24,7 +24,7 @@ export interface ApiRequest {
   header(name: string): string | undefined;
   /** every value of a header, by its lower-case name */
   headerValues(name: string): string[];
-  /** the query parameters that `schema` knows, without empty ones; a repeated one is refused with 400 */
+  /** the query parameters that `schema` knows, without empty ones; one that is repeated with different values is refused with 400 */
   query<T extends z.ZodObject>(schema: T): z.output<T>;
   /** every query parameter, unparsed, the first value of each */
   queryValues(): Record<string, string>;
@@ -35,10 +35,11 @@ export interface ApiRequest {
   body<T extends z.ZodType>(schema: T): z.output<T>;
   /** the fields of a form, like `query` */
   form<T extends z.ZodObject>(schema: T): z.output<T>;
-  /** default `Idempotency-Key` of a deferred call */
-  keyIfDeferred?: string;
-  /** whether that key is free again once its outcome has been given, because the transport cannot tell a repeated call from a new one */
-  isKeyFreed?: boolean;
+  /**
+   * default `Idempotency-Key` of a deferred call; `isFreedByAnswer`: it is free again once the outcome has been given, because the transport cannot tell
+   * a repeated call from a new one
+   */
+  keyIfDeferred?: { key: string; isFreedByAnswer?: boolean };
   /** default `Idempotency-Key` of another call whose intent requires one */
   keyIfRequired?: string;
   /** whether `If-Match` is absent or names this revision ({@link namesRevision}); a change that `If-None-Match` excludes is refused with 409 */
@@ -174,6 +175,7 @@ function refuseOtherNames(event: APIGatewayProxyEvent, known: string[]): void {
 function singleValues(valuesOf: (name: string) => string[], names: string[]): Record<string, string> {
   const values: Record<string, string> = {};
   for (const name of names) {
+    // repeating the same value says nothing else
     const given = [...new Set(valuesOf(name))];
     if (given.length > 1) throw invalidParameter([{ path: pointer([name]), problem: 'must be given once' }]);
     if (given[0] !== undefined && given[0] !== '') values[name] = given[0];

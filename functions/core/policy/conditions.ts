@@ -117,7 +117,7 @@ function readSubject(
 
 /**
  * Negative, 0 or positive; NaN for different texts without an order; undefined for values that cannot be compared. Texts that are canonically
- * equivalent in Unicode are equal.
+ * equivalent in Unicode are equal, and so are times of day with and without seconds of zero.
  */
 function compare(actual: unknown, value: Scalar): number | undefined {
   if (isNumeric(actual) && isNumeric(value)) {

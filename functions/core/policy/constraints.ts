@@ -140,7 +140,7 @@ const operandRules: Record<
     accepts: isInstant,
     accepted: 'a day such as 2026-02-28, or a date and time with an offset, such as 2026-02-28T12:00:00Z',
   },
-  timeOfDay: { isOrdered: true, accepts: isTimeOfDay, accepted: 'a time of day such as 09:00' },
+  timeOfDay: { isOrdered: true, accepts: isTimeOfDay, accepted: 'a time of day such as 09:00 or 09:00:30' },
   dayOfWeek: { isOrdered: false, accepts: (value) => days.some((day) => day === value), accepted: `one of ${days.join(', ')}` },
   agentKey: { isOrdered: false, accepts: ofText(isThumbprint), accepted: 'the RFC 7638 thumbprint of a key' },
   agentDomain: {

@@ -50,14 +50,14 @@ const subjectNames = {
   service: 'the service',
 };
 
-/** A condition in words, for example `amount is less than 500`. */
-export function nameCondition({ subject, comparison, values }: Condition): string {
+/** A condition in words, for example `amount is less than 500`. @param isOfNamed - whether the intent of a parameter has just been named */
+export function nameCondition({ subject, comparison, values }: Condition, isOfNamed = false): string {
   if (isIntentSubject(subject) && comparison === 'neq')
     return `${nameSubject(subject, 'no tag of the intent')} ${subject.of === 'tag' ? 'is' : 'is not'} ${values.join(', ')}`;
   const isParameter = subject.of === 'parameter';
   const isTime = !isParameter || values.some((value) => isDate(value) || isInstant(value));
   const list = values.map(isParameter ? nameValue : String).join(', ');
-  return `${nameSubject(subject)} ${(isTime ? timeNames : comparisonNames)[comparison]} ${list}`;
+  return `${nameSubject(isOfNamed && isParameter ? { of: subject.of, name: subject.name } : subject)} ${(isTime ? timeNames : comparisonNames)[comparison]} ${list}`;
 }
 
 function nameSubject(subject: Condition['subject'], tag = 'a tag of the intent'): string {
@@ -78,44 +78,47 @@ function nameAssignee(rule: Pick<Rule, 'conditions'>): string {
   return assignee ? `${assigneeNames[assignee.subject.of]} ${assignee.values.join()}` : 'You';
 }
 
-/** What a rule says, in parts of a sentence. */
+/** What a rule says, in parts of a sentence. The conditions of a limit come with it, because they select the calls that it counts. */
 export function describeParts(rule: Rule): { who: string; what: string; limits: string[]; prices: string[] } {
   const { kind, entry, charges, payments } = rule;
-  const [may, several, bound] = modes[kind];
+  const { may, several } = wording[kind];
+  const conditions = nameConditions(rule);
+  const times = charges.filter(({ currency }) => currency === undefined).map(nameTimes);
+  const isLimit = kind === 'limit';
   return {
     who: nameAssignee(rule),
-    what: `${may} execute ${nameEntry(entry, several)}${nameConditions(rule)}`,
-    limits: charges.filter(({ currency }) => currency === undefined).map((limit) => `${bound} ${nameTimes(limit)}`),
+    what: `${may} execute ${nameEntry(entry, several)}${isLimit ? '' : conditions}`,
+    limits: isLimit ? [times.map((some) => `more than ${some}`).join(' or ') + conditions] : times.map((some) => `at most ${some}`),
     prices: payments.map(namePayment),
   };
 }
 
-const modes = {
-  permission: ['may', 'every intent', 'at most'],
-  prohibition: ['must not', 'any intent', 'at most'],
-  limit: ['must not', 'intents', 'more than'],
+const wording = {
+  permission: { may: 'may', several: 'every intent' },
+  prohibition: { may: 'must not', several: 'any intent' },
+  limit: { may: 'must not', several: 'intents' },
 } as const;
 
 /** The conditions of a rule. Those of a permission of several intents may be about one of them, and restrict no other. */
 function nameConditions({ kind, entry, conditions }: Rule): string {
-  const join = (some: readonly Condition[]) => some.map(nameCondition).join(' and ');
   const restricted = ({ subject }: Condition): string | undefined =>
     kind === 'permission' && subject.of === 'parameter' && entry !== oneIntent(subject.uid ?? '') ? subject.uid : undefined;
   const stated = Map.groupBy(
     conditions.filter(({ isAssignee }) => !isAssignee),
     restricted,
   );
-  const parts = [...stated].map(([uid, some]) =>
-    uid === undefined ? '' : `, but the intent ${uid} only if ${join(some).replaceAll(` of ${uid}`, '')}`,
+  const general = stated.get(undefined) ?? [];
+  stated.delete(undefined);
+  const others = [...stated].map(
+    ([uid, some]) => `, but the intent ${uid} only if ${some.map((one) => nameCondition(one, true)).join(' and ')}`,
   );
-  const general = stated.get(undefined);
-  return `${general ? ` if ${join(general)}` : ''}${parts.join('')}`;
+  return `${general.length > 0 ? ` if ${general.map((one) => nameCondition(one)).join(' and ')}` : ''}${others.join('')}`;
 }
 
 export function describeRule(rule: Rule): string {
   const { who, what, limits, prices } = describeParts(rule);
   if (rule.kind === 'prohibition') return `${who} ${what}, whatever else is permitted.`;
-  if (rule.kind === 'limit') return `${who} ${what} ${limits.join(' or ')}.`;
+  if (rule.kind === 'limit') return `${who} ${what} ${limits.join()}.`;
   const approval = rule.needsApproval ? ['once a person has approved the call'] : [];
   return `${[`${who} ${what}`, ...limits, ...prices, ...approval].join(', ')}.`;
 }
@@ -126,9 +129,10 @@ export function describeRule(rule: Rule): string {
  */
 export function describeRefusal(rule: Rule, condition: Condition | undefined, otherwise: readonly Condition[] = []): string {
   if (!condition) return describeRule(rule);
-  if (rule.kind !== 'permission') return `You must not execute ${nameEntry(rule.entry, 'any intent')} if ${nameCondition(condition)}.`;
-  const ways = [...new Set([condition, ...otherwise].map(nameCondition))];
-  return `You may execute ${otherwise.length > 0 ? 'this' : nameEntry(rule.entry, 'every intent')} only if ${ways.join(', or if ')}.`;
+  if (rule.kind !== 'permission')
+    return `You must not execute ${nameEntry(rule.entry, wording[rule.kind].several)} if ${nameCondition(condition)}.`;
+  const ways = [...new Set([condition, ...otherwise].map((one) => nameCondition(one)))];
+  return `You may execute ${otherwise.length > 0 ? 'this' : nameEntry(rule.entry, wording.permission.several)} only if ${ways.join(', or if ')}.`;
 }
 
 /**

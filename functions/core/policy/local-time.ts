@@ -3,7 +3,7 @@ export const days = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'sa
 export const isTimeOfDay = (value: unknown): value is string =>
   typeof value === 'string' && /^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,3})?)?$/.test(value);
 
-/** A time of day since midnight, in milliseconds. */
+/** Milliseconds from midnight to a time of day. */
 export function sinceMidnightMs(time: string): number {
   const [hours = 0, minutes = 0, seconds = 0] = time.split(':').map(Number);
   return (hours * 60 + minutes) * 60_000 + Math.round(seconds * 1_000);
@@ -27,6 +27,7 @@ function formatOf(zone: string): Intl.DateTimeFormat {
   return format;
 }
 
+/** `timeOfDay` has the form HH:MM:SS.mmm. */
 export function readLocalTime(nowMs: number, zone: string): { timeOfDay: string; dayOfWeek: string } {
   const parts = Object.fromEntries(
     formatOf(zone)

@@ -77,18 +77,17 @@ const term: Read = (value) => {
 };
 
 /** A bare unit: a period, a currency, or a time zone. */
-const unit: Read = (value, position) => readUnit(value, position, false);
+const unit: Read = (value, position) => readUnit(value, position);
 
-/** @param isClock - whether only a time zone is meant, some of which look like currencies */
-function readUnit(value: unknown, position: Position, isClock: boolean): unknown {
+/** @param operand - what is compared: CET is a time zone for a clock, and otherwise a currency */
+function readUnit(value: unknown, position: Position, operand?: unknown): unknown {
   const text = reference(value);
   if (typeof text !== 'string') return text;
   if (Object.hasOwn(periodSynonyms, text)) return vocabulary(periodSynonyms[text] ?? '');
-  if (/^[A-Z]{3}$/.test(text) && text !== 'UTC') return vocabulary(`${isClock ? 'timeZone' : 'currency'}#${text}`);
+  if (/^[A-Z]{3}$/.test(text) && text !== 'UTC')
+    return vocabulary(`${/(timeOfDay|dayOfWeek)$/.test(String(operand)) ? 'timeZone' : 'currency'}#${text}`);
   return text === 'UTC' || /^[A-Z][A-Za-z]+(\/[A-Z][\w+-]*)+$/.test(text) ? vocabulary(`timeZone#${text}`) : term(text, position);
 }
-
-const isClock = (operand: unknown): boolean => /(timeOfDay|dayOfWeek)$/.test(String(operand));
 
 /** The members of an object by their canonical names. */
 function members(object: Members, position: Position, reads: Record<string, Read> = {}): Members {
@@ -161,7 +160,7 @@ function constraint(value: unknown, position: Position, target?: unknown): unkno
     return Object.keys(rest).length > 0 ? [...all, rest] : all;
   }
   const { leftOperand, rightOperand } = rest;
-  if (rest.unit !== undefined) rest.unit = readUnit(rest.unit, position, isClock(leftOperand));
+  if (rest.unit !== undefined) rest.unit = readUnit(rest.unit, position, leftOperand);
   if (typeof leftOperand === 'string' && /^parameters\/[^/]+$/.test(leftOperand) && typeof target === 'string')
     rest.leftOperand = `${target}/${leftOperand}`;
   if (dataType !== undefined) rest.rightOperand = typed(rightOperand, reference(dataType), position.at('rightOperand'));

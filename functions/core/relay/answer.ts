@@ -26,7 +26,7 @@ export function mapAnswer(answer: UpstreamAnswer, intent: Called): { body: JsonO
   const body = toBody(content, intent.output_parameters);
   const issues = [
     ...checkOutput(intent.output_parameters, body),
-    ...('isBrokenJson' in content && content.isBrokenJson ? [brokenJson(content.kind)] : []),
+    ...((content.kind === 'text' || content.kind === 'bytes') && content.isBrokenJson ? [brokenJson(content.kind)] : []),
   ];
   return { body: selectAllowed(body, intent) as JsonObject, issues };
 }
@@ -83,7 +83,7 @@ function describeRefusal(answer: UpstreamAnswer, intent: Called): ApiError {
 const namesRecord = (url: string): boolean => /^[^?]*\{[^?&]/.test(url);
 
 /** Refusals that are about payment, time, the connection or the law (RFC 9110 section 15.5, RFC 6585, RFC 7725, RFC 8470). */
-const aboutCalls = new Set([402, 407, 408, 421, 425, 426, 431, 451]);
+const notAboutParameters = new Set([402, 407, 408, 421, 425, 426, 431, 451]);
 
 type Explanation = { message: string; code?: ErrorCode } & Pick<ApiErrorOptions, 'status' | 'details'>;
 
@@ -111,8 +111,10 @@ function explainStatus(answer: UpstreamAnswer, url: string): Explanation {
   const explanation = explanations[status];
   if (explanation) return explanation;
   if (status >= 400 && status < 500) {
-    const refused = aboutCalls.has(status) ? `call with status ${status}, which the parameters need not have caused` : 'parameters';
-    return { status: 422, message: `The intent's endpoint refused the ${refused}.` };
+    const message = notAboutParameters.has(status)
+      ? `The intent's endpoint refused the call with status ${status}. The parameters need not be the cause.`
+      : "The intent's endpoint refused the parameters.";
+    return { status: 422, message };
   }
   const isRedirect = status >= 300 && status < 400;
   const happened = isRedirect ? 'sent a redirect, which the gate does not follow' : 'failed';

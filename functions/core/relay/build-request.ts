@@ -165,8 +165,8 @@ function literalNames({ parts }: UrlTemplate): string[] {
 }
 
 /**
- * Names that calls write into the query or form, as far as they are known at registration. Members of objects must not have them: many services read
- * both places alike, but take what is in the path or in JSON for itself.
+ * Names that calls write into the query or form, as far as they are known at registration. Members of objects must not have them: many services do
+ * not tell query and form apart. Names in the path or in JSON cannot collide with those.
  */
 export function writtenNames(
   { endpoint, input_parameters }: Pick<Intent, 'endpoint' | 'input_parameters'>,

@@ -6,7 +6,7 @@ import type { Redactor } from './redact.ts';
 export type Content =
   | { kind: 'none' }
   | { kind: 'json'; value: JsonValue }
-  /** `isBrokenJson`: declared as JSON, but not valid JSON in UTF-8 */
+  /** `isBrokenJson`: declared as JSON, but not readable as JSON */
   | { kind: 'text'; text: string; mediaType: string; isBrokenJson: boolean }
   | { kind: 'bytes'; bytes: Buffer; mediaType: string; isBrokenJson: boolean };
 

@@ -58,7 +58,7 @@ test('an export into a folder writes a file for each service, which diff and app
     code: 3,
     stderr: 'The intent even.example:a:v1 is in copy.yaml and in even.yaml. Remove it from one of them.\n',
   });
-  expect((await run(['export', '--folder', files])).stderr).toContain('The folder also has copy.yaml, of no service that exists.');
+  expect((await run(['export', '--folder', files])).stderr).toContain('The folder also has copy.yaml, which this export did not write.');
   const twice = { service_name: 'Twice', service_url: 'https://twice.example', description: 'Is there twice', intents: [] };
   const file = await writeTo('twice.json', { registry: 1, services: [twice, { ...twice, service_name: 'twice ' }] });
   expect(await run(['apply', file])).toMatchObject({

@@ -133,6 +133,7 @@ describe.each<Queue>(['held', 'callQueue'])('the full queue %s', (queue) => {
       for (const id of lost)
         expect(await stateOf(id)).toEqual({
           state: 'expired',
+          executionId: id,
           reason: expect.stringMatching(/^This call was displaced by another, .* It is not made\./),
         });
     }

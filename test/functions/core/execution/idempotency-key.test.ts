@@ -71,11 +71,12 @@ describe('a request whose key has been used', () => {
   const running = 'The first request under this Idempotency-Key is still running. Send it again after Retry-After seconds.';
   const unknown =
     'The first request under this Idempotency-Key was interrupted: its outcome is unknown, and it will not be executed again. Find out whether it took effect before you send it under a new key.';
+  const executionId = '01J';
   test.each<{ held: UsedKey; reason: string; message: string; headers?: object }>([
-    { held: { state: 'not_stored' }, reason: 'not_stored', message: outcomeNotStored },
-    { held: { state: 'conflict' }, reason: 'other_request', message: other },
-    { held: { state: 'running', retryAfterSeconds: 3 }, reason: 'running', message: running, headers: { 'Retry-After': '3' } },
-    { held: { state: 'unknown' }, reason: 'outcome_unknown', message: unknown },
+    { held: { state: 'not_stored', executionId }, reason: 'not_stored', message: outcomeNotStored },
+    { held: { state: 'conflict', executionId }, reason: 'other_request', message: other },
+    { held: { state: 'running', retryAfterSeconds: 3, executionId }, reason: 'running', message: running, headers: { 'Retry-After': '3' } },
+    { held: { state: 'unknown', executionId }, reason: 'outcome_unknown', message: unknown },
   ])('a repeated request is refused with 409 if the first one is $held', ({ held, reason, message, headers = {} }) => {
     const details = expect.objectContaining({ reason });
     const refusal = { name: 'ApiError', code: 'CONFLICT', status: 409, message, details, headers: expect.objectContaining(headers) };

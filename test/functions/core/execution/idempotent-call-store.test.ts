@@ -35,10 +35,10 @@ describe('a key', () => {
     store.operations.length = 0;
     expect(await calls.begin(requestOf('E1'))).toEqual({ state: 'started' });
     expect(await calls.finish(requestOf('E1'), answer)).toBe(true);
-    expect(await calls.begin(requestOf('E2', { nowMs: startMs + 1_000 }))).toEqual({ state: 'replay', outcome: answer });
+    expect(await calls.begin(requestOf('E2', { nowMs: startMs + 1_000 }))).toEqual({ state: 'replay', outcome: answer, executionId: 'E1' });
     expect(store.operations).toEqual(['PutItem', 'UpdateItem', 'PutItem', 'GetItem']);
     store.operations.length = 0;
-    expect(await calls.find(requestOf('E3'))).toEqual({ state: 'replay', outcome: answer });
+    expect(await calls.find(requestOf('E3'))).toEqual({ state: 'replay', outcome: answer, executionId: 'E1' });
     expect(store.operations).toEqual(['GetItem']);
   });
 
@@ -80,7 +80,8 @@ describe('a key', () => {
   ])('the state of a key is known to %s', async (_, hasEnded, again, expected) => {
     await calls.begin(requestOf('E1'));
     if (hasEnded) await calls.finish(requestOf('E1'), answer);
-    expect(await calls.begin(requestOf('E2', again))).toEqual(expected);
+    const executionId = expected.state === 'started' ? {} : { executionId: 'E1' };
+    expect(await calls.begin(requestOf('E2', again))).toEqual({ ...expected, ...executionId });
   });
 });
 
@@ -91,13 +92,13 @@ describe('an answer', () => {
     const large: Outcome = { status: 200, body: { text: 'All work and no play. '.repeat(maxBytes / 22) } };
     await calls.begin(requestOf('E1'));
     expect(await calls.finish(requestOf('E1'), large)).toBe(true);
-    expect(await calls.begin(requestOf('E2'))).toEqual({ state: 'replay', outcome: large });
+    expect(await calls.begin(requestOf('E2'))).toEqual({ state: 'replay', outcome: large, executionId: 'E1' });
   });
 
   test('an answer too large for an item is not kept, and is not requested again', async () => {
     await calls.begin(requestOf('E1'));
     expect(await calls.finish(requestOf('E1'), { status: 200, body: { data: randomBytes(maxBytes * 0.7).toString('base64') } })).toBe(true);
-    expect(await calls.begin(requestOf('E2'))).toEqual({ state: 'not_stored' });
+    expect(await calls.begin(requestOf('E2'))).toEqual({ state: 'not_stored', executionId: 'E1' });
   });
 
   test('an answer fits beside the longest key', async () => {

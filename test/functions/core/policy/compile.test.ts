@@ -122,7 +122,7 @@ describe('compilePolicy', () => {
       (value): [Constraint, string, string] => [when('dateTime', 'lte', value), 'rightOperand', instant],
     ),
     [when('dateTime', 'eq', '2026-01-01T00:00:00Z'), 'operator', 'must be one of gt, gte (or gteq), lt, lte (or lteq)'],
-    [when('timeOfDay', 'lt', '24:00'), 'rightOperand', 'must be a time of day such as 09:00'],
+    [when('timeOfDay', 'lt', '24:00'), 'rightOperand', 'must be a time of day such as 09:00 or 09:00:30'],
     [when('timeOfDay', 'lt', '17:00', 'zone#Mars/Olympus'), 'unit', zone],
     [when('agentDomain', 'eq', 'https://Bot.example'), 'rightOperand', domain],
     [when('agentKey', 'eq', 'partner'), 'rightOperand', 'must be the RFC 7638 thumbprint of a key'],

@@ -245,7 +245,7 @@ describe('other statuses', () => {
       status,
       'INTENT_EXECUTION_FAILED',
       422,
-      `The intent's endpoint refused the call with status ${status}, which the parameters need not have caused.`,
+      `The intent's endpoint refused the call with status ${status}. The parameters need not be the cause.`,
     ]),
     [499, 'INTENT_EXECUTION_FAILED', 422, parametersRefused],
     [500, 'INTENT_EXECUTION_FAILED', 502, failed],
