@@ -40,7 +40,8 @@ const withoutEmpty = (args: JsonObject): JsonObject =>
 /** Models send a list, or one as JSON text, where a text with commas is meant. */
 function joinTags({ tags, ...args }: JsonObject): JsonObject {
   const given = typeof tags === 'string' && tags.trimStart().startsWith('[') ? readText(z.array(z.string()), tags) : tags;
-  return given === undefined ? args : { ...args, tags: Array.isArray(given) ? given.join(',') : given };
+  const isList = Array.isArray(given) && given.every((tag) => typeof tag === 'string' && !tag.includes(','));
+  return given === undefined ? args : { ...args, tags: isList ? given.join(',') : given };
 }
 
 /**

@@ -39,7 +39,7 @@ export interface FoundToken {
   family: string;
   grant: RefreshGrant;
   secret: string;
-  /** the token that has replaced it within the last minute */
+  /** the token in use, if this one was replaced within the last minute */
   successor?: string;
   /** the rotations of the last minute, the newest first */
   recent: readonly Rotation[];
@@ -60,8 +60,8 @@ const tokenPattern = /^([\w-]{43})\.([\w-]{43})$/;
 const successorOf = (secret: string, salt: string): string => createHmac('sha256', salt).update(secret).digest('base64url');
 
 /**
- * The refresh tokens of sign-in (RFC 6749 section 6). Each is used once and replaced by the next of its family, which a repeated request gets again for
- * a minute. Later reuse ends the family, because the token may be stolen (RFC 9700 section 4.14.2). Only digests are stored.
+ * The refresh tokens of sign-in (RFC 6749 section 6). Each is used once and replaced by the next of its family; for a minute, a repeated request
+ * gets the token in use. Later reuse ends the family, because the token may be stolen (RFC 9700 section 4.14.2). Only digests are stored.
  */
 export function openRefreshTokens(table: Pick<Table, 'get' | 'put' | 'update' | 'delete'>) {
   const keyOf = (family: string) => signInKeys.refreshFamily(digestOf(family));
@@ -79,8 +79,11 @@ export function openRefreshTokens(table: Pick<Table, 'get' | 'put' | 'update' | 
     const recent = [rotated].flat().filter(({ atMs }) => nowMs - atMs <= repeatMs);
     const digest = digestOf(secret);
     if (current === digest) return { family, grant, secret, recent };
-    const rotation = recent.find(({ from }) => from === digest);
-    if (rotation) return { family, grant, secret, recent, successor: `${family}.${successorOf(secret, rotation.salt)}` };
+    let [newest, rotation] = [secret, recent.find(({ from }) => from === digest)];
+    if (rotation) {
+      for (; rotation; rotation = recent.find(({ from }) => from === digestOf(newest))) newest = successorOf(newest, rotation.salt);
+      return { family, grant, secret, recent, successor: `${family}.${newest}` };
+    }
     await end(family);
     return undefined;
   };

@@ -6,7 +6,6 @@ import { anything, type Facts } from './facts.ts';
 import { asFile, describing, type Input, isCompound, joinedOtherwise, leaveOut, readChoice, readStyle } from './input.ts';
 import { type AddNote, follow, isNode, type Node, node, pathOf, resolve, text, Unfit } from './node.ts';
 import { type MediaType, type Operation, type Reading, readMediaTypes } from './operation.ts';
-import { fileIn } from './schema.ts';
 
 export interface BodyInputs {
   contentType: string;
@@ -37,20 +36,19 @@ const isAny = (mediaType: string): boolean => ['*/*', 'application/*'].includes(
 const isText = (mediaType: string): boolean =>
   /^text\/|^application\/([a-z0-9.*-]+\+)?(xml|yaml)$|^application\/(x-yaml|x-ndjson|jsonl|graphql|sql|javascript)$/.test(mediaType);
 
+/** Types that are text if their schema says so; many documents describe files of other types as strings, too. */
+const mayBeText = (mediaType: string): boolean =>
+  /^application\/(.*\+)?(jwt|sdp|toml|x-pem-file|pem-certificate-chain|sparql-query|sparql-update|n-triples|n-quads|trig|edifact|edi-x12|vnd\.flux)$/.test(
+    mediaType,
+  );
+
 function kindOf(mediaType: string, facts: Facts): Kind {
   if (isAny(mediaType)) return facts.isBinary ? 'bytes' : isOnly(facts, 'string') ? 'text' : 'json';
   if (isJsonType(withoutRange(mediaType))) return 'json';
   if (isFormType(mediaType)) return 'form';
   if (mediaType === multipart || mediaType === 'multipart/*') return 'multipart';
-  return isText(mediaType) || facts.isEncoded || (isOnly(facts, 'string') && !isBytesType(mediaType)) ? 'text' : 'bytes';
+  return isText(mediaType) || facts.isEncoded || (isOnly(facts, 'string') && mayBeText(mediaType)) ? 'text' : 'bytes';
 }
-
-/** Kinds of files, and the last parts of the names of others. Many documents give their schema as a string. */
-const fileType = /^(image|audio|video|font|model|multipart)\/|^application\/vnd\.(ms-|openxmlformats|oasis|android|apple)|\*/;
-const fileSubtype =
-  /[/+.-](octet-stream|binary|pdf|zip|gzip|xz|bzip2?|7z-compressed|rar|rar-compressed|tar|compressed|cbor|protobuf|msgpack|avro|parquet|sqlite3|wasm|msword)$/;
-
-const isBytesType = (mediaType: string): boolean => fileType.test(mediaType) || fileSubtype.test(mediaType);
 
 const isOnly = ({ types }: Facts, type: string): boolean =>
   types !== undefined && [...types].every((one) => one === type || one === 'null');
@@ -90,7 +88,8 @@ function readBest(mediaTypes: readonly MediaType[], body: Node, isRequired: bool
   const best = [...new Set(sendable.map((suits) => candidates.find(suits)).filter((candidate) => candidate !== undefined))];
   const files = best.flatMap((candidate) => (candidate.kind === 'multipart' ? namesOfFiles(candidate, reading) : []));
   const losesFiles = ({ kind, facts }: Candidate) =>
-    (kind === 'json' || kind === 'form') && files.some((name) => fileIn(facts.properties.get(name)?.() ?? { ...anything, isBinary: true }));
+    (kind === 'json' || kind === 'form') &&
+    files.some((name) => fileShapeOf(facts.properties.get(name)?.() ?? { ...anything, isBinary: true }));
   const obstacles: Unfit[] = [];
   for (const candidate of best.sort((one, other) => Number(losesFiles(one)) - Number(losesFiles(other)))) {
     try {
@@ -269,13 +268,19 @@ const mainType = (contentType: unknown): string => (text(contentType)?.split(/[;
 
 const isFile = ({ isBinary, items }: Facts): boolean => isBinary === true || items?.().isBinary === true;
 
+/** Whether a value may be a file, or a list of files; undefined if neither. */
+function fileShapeOf({ isBinary, mayBeBinary, items, lists = [] }: Facts): 'one' | 'list' | undefined {
+  const isFiles = [...(items ? [items] : []), ...lists].map((read) => read()).some((item) => item.isBinary || item.mayBeBinary);
+  return isFiles ? 'list' : isBinary || mayBeBinary ? 'one' : undefined;
+}
+
 /** Reduces a value that may also be a file, or a list of files, to just that, because a part is serialised in one way. */
 function asOnlyFile(facts: Facts): Facts {
-  const among = facts.fileAmong ?? (facts.items?.().fileAmong && 'list');
-  if (among === undefined) return facts;
+  const shape = fileShapeOf(facts);
+  if (shape === undefined || isFile(facts)) return facts;
   const { description, path, minItems, maxItems } = facts;
   const file: Facts = { ...anything, isBinary: true };
-  if (among === 'one') return { ...file, description, path };
+  if (shape === 'one') return { ...file, description, path };
   return { ...anything, types: new Set(['array']), items: () => file, description, path, minItems, maxItems };
 }
 

@@ -15,8 +15,10 @@ export interface Facts extends Constraints {
   isWriteOnly?: true | undefined;
   /** bytes rather than text */
   isBinary?: true | undefined;
-  /** some alternatives are bytes: a file, or a list of files */
-  fileAmong?: 'one' | 'list' | undefined;
+  /** some alternatives are bytes */
+  mayBeBinary?: true | undefined;
+  /** the items of alternatives that are lists; read lazily, because a schema may contain itself */
+  lists?: readonly (() => Facts)[] | undefined;
   /** the schema names no type, itself or by what it refers to or combines */
   isUntyped?: true | undefined;
   /** text that encodes bytes, and is sent as it is (`contentEncoding`) */
@@ -77,7 +79,8 @@ const combinations: { readonly [Name in FactName]: Combine<FactValue<Name>> } = 
   isReadOnly: shared,
   isWriteOnly: shared,
   isBinary: shared,
-  fileAmong: shared,
+  mayBeBinary: shared,
+  lists: ([lists]) => lists,
   isUntyped: shared,
   isEncoded: shared,
   items: combineReaders,

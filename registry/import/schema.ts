@@ -1,4 +1,4 @@
-import { isJsonContent, isTextType } from '../../functions/core/relay/media-type.ts';
+import { essenceOf, isJsonContent, isTextType } from '../../functions/core/relay/media-type.ts';
 import { compareNumbers, isNumeric, isWhole, type Numeric, numberText, toDouble, toNumeric } from '../../schemas/number.ts';
 import { type KeywordName, type KeywordValue, parameterFormats } from '../../schemas/parameter.ts';
 import { memoize } from '../memoize.ts';
@@ -47,7 +47,7 @@ export function openSchemaReader(addNote: AddNote): ReadSchema {
   const open = new Set<Node>();
 
   function read(schema: unknown): Facts {
-    if (!isNode(schema)) return anything;
+    if (!isNode(schema)) return schema === true ? { ...anything, isUntyped: true } : anything;
     if (open.has(schema) || open.size >= maxOpen) {
       addNote(pathOf(schema), `the schema is made of ${open.has(schema) ? 'itself' : 'too many others'}; that part of it was left out`);
       return anything;
@@ -148,16 +148,9 @@ function readAlternatives(branches: Facts[], schema: Node, addNote: AddNote): Fa
   if (real.length > 1 && united.properties.size > 0) {
     addNote(pathOf(schema), 'has alternatives; their members were merged, and only those that every alternative requires are required');
   }
-  const files = real.map(fileIn);
-  const isMixed = files.some((file) => file !== files[0]);
-  const fileAmong = isMixed ? (files.includes('list') ? 'list' : 'one') : united.fileAmong;
-  return { ...(real.length < branches.length ? orNull(united) : united), fileAmong };
-}
-
-/** Whether a value may be a file, or a list of files; undefined if neither. */
-export function fileIn({ isBinary, fileAmong, items }: Facts): Facts['fileAmong'] {
-  const item = items?.();
-  return item?.isBinary || item?.fileAmong ? 'list' : isBinary ? 'one' : fileAmong;
+  const lists = real.flatMap((branch) => [...(branch.items ? [branch.items] : []), ...(branch.lists ?? [])]);
+  const mayBeBinary = real.some((branch) => branch.isBinary || branch.mayBeBinary) || undefined;
+  return { ...(real.length < branches.length ? orNull(united) : united), mayBeBinary, lists };
 }
 
 /** Adds the member that tells alternatives apart, which they often do not describe. */
@@ -179,9 +172,12 @@ const allowsValues = (schema: unknown): boolean => schema === true || (isNode(sc
 const isBytes = ({ type, format, contentMediaType, contentEncoding }: Node): boolean =>
   type === 'file' ||
   format === 'binary' ||
-  (contentEncoding === undefined && text(contentMediaType) !== undefined && !isText(String(contentMediaType).toLowerCase()));
+  (contentEncoding === undefined && text(contentMediaType) !== undefined && !isText(String(contentMediaType)));
 
-const isText = (mediaType: string): boolean => isTextType(mediaType) || isJsonContent(mediaType);
+function isText(field: string): boolean {
+  const mediaType = essenceOf(field) ?? '';
+  return isTextType(mediaType) || isJsonContent(mediaType);
+}
 
 /** `type` may be a list, or implied by other keywords. Before 3.1, the format `binary` means any bytes. */
 function readTypes(schema: Node): Set<string> | undefined {

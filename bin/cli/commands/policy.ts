@@ -2,7 +2,7 @@ import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { fetchPolicyInWords } from '../../../client/policy.ts';
 import { agentOf } from '../../../functions/core/policy/assignee.ts';
 import { compileRules } from '../../../functions/core/policy/compiled-policy.ts';
-import { isInstant, type JudgedAgent, type JudgedIntent } from '../../../functions/core/policy/conditions.ts';
+import { isInstant, type JudgedAgent, type JudgedIntent, millisecondsOf } from '../../../functions/core/policy/conditions.ts';
 import { findContradictions } from '../../../functions/core/policy/contradictions.ts';
 import { describeRule } from '../../../functions/core/policy/describe.ts';
 import { formatMoney } from '../../../functions/core/policy/money.ts';
@@ -102,7 +102,7 @@ async function explain(context: CliContext, uid: string, agent: JudgedAgent, { p
   const [fault] = intentUid.safeParse(uid).error?.issues ?? [];
   if (fault) throw usageFailure(`The intent_uid ${fault.message}.`);
   if (at !== undefined && !isInstant(at)) throw usageFailure('--at takes a date and time with an offset, such as 2026-02-28T12:00:00Z.');
-  const nowMs = at === undefined ? Date.now() : Date.parse(at);
+  const nowMs = at === undefined ? Date.now() : millisecondsOf(at);
   const written = Object.entries(readPairs(param, (text) => text));
   const { policy, address } = await choosePolicy(context, file);
   const { rules } = compile(policy, address, file);

@@ -3,9 +3,10 @@ import type { ApiResponse } from '../http/response.ts';
 import type { LiveIntents } from '../registry/live-intents.ts';
 import { ApiError } from '../runtime/api-error.ts';
 import type { Execution } from './execution.ts';
-import { answerUsedKey, fingerprintOf, readIdempotencyKey } from './idempotency-key.ts';
+import { fingerprintOf, givenKeyOf } from './idempotency-key.ts';
 import type { IdempotentCalls } from './idempotent-call-store.ts';
 import { narrow } from './narrow.ts';
+import { giveOutcome } from './once.ts';
 
 /** Whether a refusal is about the call rather than about its caller. */
 const isOfCall = (refusal: unknown): boolean =>
@@ -17,19 +18,18 @@ const isOfCall = (refusal: unknown): boolean =>
  * @throws ApiError the refusal, if there was no earlier request
  */
 export async function answerAsBefore(
-  { calls, intents }: { calls: Pick<IdempotentCalls, 'find'>; intents: Pick<LiveIntents, 'findWith'> },
+  { calls, intents }: { calls: Pick<IdempotentCalls, 'find' | 'free'>; intents: Pick<LiveIntents, 'findWith'> },
   { request, caller, holder, logLine, nowMs }: Execution,
   input: ExecutionInput,
   refusal: unknown,
 ): Promise<ApiResponse> {
-  const key = isOfCall(refusal) ? readIdempotencyKey(request) : undefined;
-  if (key === undefined) throw refusal;
+  const key = isOfCall(refusal) ? givenKeyOf(request) : undefined;
+  if (!key) throw refusal;
   const { executionId } = logLine;
-  const fingerprint = fingerprintOf(input.intent_uid, input.parameters);
-  const used = await calls.find({ account: holder.account, executionId, key, fingerprint, nowMs });
+  const keyed = { account: holder.account, executionId, ...key, fingerprint: fingerprintOf(input.intent_uid, input.parameters), nowMs };
+  const used = await calls.find(keyed);
   if (used.state === 'free' || used.state === 'conflict') throw refusal;
   await caller.proof?.use();
   const { found } = await intents.findWith(input.intent_uid, []);
-  const answer = async () => answerUsedKey(used, request.baseUrl);
-  return narrow({ intent: found?.intent ?? {}, input }, answer());
+  return narrow({ intent: found?.intent ?? {}, input }, giveOutcome(calls, keyed, used, request.baseUrl));
 }

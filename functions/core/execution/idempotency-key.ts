@@ -17,6 +17,15 @@ export function readIdempotencyKey(request: Pick<ApiRequest, 'header'>): string 
   throw invalidParameter([{ path: '', problem: 'the header Idempotency-Key must have 1 to 255 visible ASCII characters' }]);
 }
 
+/** The key of a request, or that which its transport derives from the call, whether or not the call is deferred now. @throws ApiError INVALID_PARAMETER */
+export function givenKeyOf(
+  request: Pick<ApiRequest, 'header' | 'keyIfDeferred'>,
+): { key: string; isFreedByAnswer?: boolean | undefined } | undefined {
+  const key = readIdempotencyKey(request);
+  if (key !== undefined) return { key };
+  return request.keyIfDeferred?.isFreedByAnswer ? request.keyIfDeferred : undefined;
+}
+
 export const keyRequired = (message: string): ApiError =>
   invalidParameter([{ path: '', problem: 'the header Idempotency-Key is required' }], message);
 

@@ -2,7 +2,7 @@ import type { ApiResponse } from '../http/response.ts';
 import { ApiError } from '../runtime/api-error.ts';
 import type { Write } from '../table/table.ts';
 import { answerUsedKey } from './idempotency-key.ts';
-import type { IdempotentCalls, KeyedRequest, Outcome } from './idempotent-call-store.ts';
+import type { IdempotentCalls, KeyedRequest, Outcome, UsedKey } from './idempotent-call-store.ts';
 import type { Replays } from './replay-meter.ts';
 
 /** What came of an attempt. */
@@ -28,6 +28,8 @@ export interface EarlyGuards {
 /** What is known of a call under a key. */
 interface KnownCall<Keyed = KeyedRequest | undefined> {
   keyed: Keyed;
+  /** of an immediate call: the key under which the same call may have been deferred before, when it still needed approval */
+  earlier?: KeyedRequest | undefined;
   /** the gate's address, for the answer about a deferred call */
   baseUrl: string;
 }
@@ -38,18 +40,20 @@ interface KnownCall<Keyed = KeyedRequest | undefined> {
  */
 export async function once(
   calls: IdempotentCalls,
-  { keyed, baseUrl }: KnownCall,
+  { keyed, earlier, baseUrl }: KnownCall,
   guards: EarlyGuards,
   attempt: () => Promise<Attempted>,
 ): Promise<ApiResponse> {
+  const before = earlier && (await takeKey(calls, { keyed: earlier, baseUrl }, guards, async () => ({ state: 'started' })));
+  if (before) return before;
   if (!keyed) {
     await guards.precheck();
     await guards.useProof();
     const attempted = await attempt();
     return answerOrThrow((await calls.keep(attempted.added?.writes)) ? withAdded(attempted) : attempted.result);
   }
-  const earlier = await takeKey(calls, { keyed, baseUrl }, guards, () => calls.begin(keyed));
-  if (earlier) return earlier;
+  const used = await takeKey(calls, { keyed, baseUrl }, guards, () => calls.begin(keyed));
+  if (used) return used;
   const attempted = await attempt();
   const { mayHaveActed, result, added } = attempted;
   const outcome = withAdded(attempted);
@@ -84,15 +88,25 @@ export async function takeKey(
   if (tooMany) throw tooMany;
   await useProof();
   replays?.count();
-  const isOutcomeGiven = ['replay', 'not_stored', 'denied', 'expired'].includes(begun.state);
-  if (isOutcomeGiven && keyed.isFreedByAnswer) await calls.free(keyed, begun.executionId);
-  return answerUsedKey(begun, baseUrl);
+  return giveOutcome(calls, keyed, begun, baseUrl);
 
   async function beginNew() {
     await precheck();
     await useProof();
     return begin();
   }
+}
+
+/** Answers a request whose key has been used before, and frees the key if that is how its transport tells calls apart. @throws ApiError */
+export async function giveOutcome(
+  calls: Pick<IdempotentCalls, 'free'>,
+  keyed: KeyedRequest,
+  used: UsedKey,
+  baseUrl: string,
+): Promise<ApiResponse> {
+  const isFinal = ['replay', 'not_stored', 'denied', 'expired'].includes(used.state);
+  if (isFinal && keyed.isFreedByAnswer) await calls.free(keyed, used.executionId);
+  return answerUsedKey(used, baseUrl);
 }
 
 /** Whether the result of an attempt can be stored. Faults of the gate cannot. */

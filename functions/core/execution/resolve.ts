@@ -30,7 +30,7 @@ import { type Key, keys } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { openRecheck, type Recheck, requireNotStopped } from './block-check.ts';
 import type { Execution, ExecutionHttp, Observe } from './execution.ts';
-import { fingerprintOf, keyRequired, readIdempotencyKey } from './idempotency-key.ts';
+import { fingerprintOf, givenKeyOf, keyRequired, readIdempotencyKey } from './idempotency-key.ts';
 import type { KeyedRequest } from './idempotent-call-store.ts';
 import type { EarlyGuards } from './once.ts';
 import { openReplayMeter } from './replay-meter.ts';
@@ -48,6 +48,8 @@ export interface ResolvedCall extends LiveIntent {
   records: AgentRecords;
   /** undefined without an idempotency key */
   keyed: KeyedRequest | undefined;
+  /** the key that the transport derives, under which an earlier, equal call may have been deferred */
+  earlier: KeyedRequest | undefined;
   /** the gate's address */
   baseUrl: string;
   /** set around the attempt; `recheck` throws ApiError if the records that have been read again no longer allow it */
@@ -156,8 +158,10 @@ export function openResolver({ intents, slowCalls, observers = [], hidesIntents 
     const upstreamRequest = buildRequest(intent, values);
     const rules = requirePermittedCall(policy, { ...judged, ...agent, parameters: values, nowMs });
     quota.limitTo(rules, service);
-    const keyOfCall = keyOf(request, intent, rules);
     const { executionId } = logLine;
+    const fingerprint = fingerprintOf(intent_uid, parameters);
+    const toKeyed = (key: ReturnType<typeof givenKeyOf>) => key && { account, executionId, ...key, fingerprint, nowMs };
+    const given = givenKeyOf(request);
     const ofOrigin = slowCalls.of(intent, live.related?.[0]);
     const replayLimit = claims.lmt ?? tightest(chargesOf(rules).filter(isRate));
     const call: ResolvedCall = {
@@ -167,7 +171,8 @@ export function openResolver({ intents, slowCalls, observers = [], hidesIntents 
       upstreamRequest,
       rules,
       records: first.records,
-      keyed: keyOfCall && { account, executionId, ...keyOfCall, fingerprint: fingerprintOf(intent_uid, parameters), nowMs },
+      keyed: toKeyed(keyOf(request, intent, rules)),
+      earlier: given?.isFreedByAnswer ? toKeyed(given) : undefined,
       baseUrl: request.baseUrl,
     };
     return {

@@ -1,6 +1,6 @@
 import { methods } from '../../../schemas/intent.ts';
 import { type Call, type Condition, isDate, isInstant, millisecondsOf, type Scalar, type Subject } from './conditions.ts';
-import { days, isTimeOfDay, readLocalTime, sinceMidnightMs } from './local-time.ts';
+import { days, isTimeOfDay, readLocalTime } from './local-time.ts';
 
 /** Sample calls: if any call meets these conditions, one of the samples does. They use the constants, and values between and beyond them. */
 export function candidatesFor(subject: Subject, conditions: readonly Condition[], sinceMs: number): Call[] {
@@ -36,16 +36,24 @@ export function candidatesFor(subject: Subject, conditions: readonly Condition[]
   }
 }
 
-const dayMs = 86_400_000;
-const weekMs = days.length * dayMs;
+const daySeconds = 24 * 60 * 60;
+const weekSeconds = days.length * daySeconds;
 
-/** Midnight and the milliseconds around these times of day, on each day of a week in which no zone changes its clocks. */
+/** Midnight, and the beginnings and ends of these times of day, on each day of a week in which no zone changes its clocks. */
 function timesAround(times: readonly string[], zone: string): number[] {
   const startMs = Date.UTC(2026, 0, 5);
+  const secondOf = (time: string): number => {
+    const [hours = 0, minutes = 0, seconds = 0] = time.split(':').map(Number);
+    return (hours * 60 + minutes) * 60 + seconds;
+  };
   const local = readLocalTime(startMs, zone);
-  const offset = (days as readonly string[]).indexOf(local.dayOfWeek) * dayMs + sinceMidnightMs(local.timeOfDay);
-  const moments = new Set([0, ...times.flatMap((time) => [-1, 0, 1].map((step) => sinceMidnightMs(time) + step))]);
-  return days.flatMap((_, day) => [...moments].map((moment) => startMs + ((day * dayMs + moment - offset + 2 * weekMs) % weekMs)));
+  const offset = (days as readonly string[]).indexOf(local.dayOfWeek) * daySeconds + secondOf(local.timeOfDay);
+  const around = (time: string) => [-1, 0, time.length > 5 ? 1 : 60].map((step) => secondOf(time) + step);
+  const seconds = new Set([0, ...times.flatMap(around)]);
+  const inWeek = days.flatMap((_, day) =>
+    [...seconds].map((second) => (day * daySeconds + second - offset + 2 * weekSeconds) % weekSeconds),
+  );
+  return inWeek.map((second) => startMs + second * 1_000);
 }
 
 /** Beyond this number of texts, not every subset is tried. */
@@ -71,10 +79,11 @@ function neighbours(constants: readonly Scalar[]): Scalar[] {
   const numbers = constants.filter((value) => typeof value === 'number');
   const instants = constants.filter(isInstant).map(millisecondsOf);
   const dates = constants.filter(isDate).map((value) => Date.parse(value));
+  const day = 86_400_000;
   return [
     ...constants,
     ...around(numbers, 1),
     ...around(instants, 1).map((timeMs) => new Date(timeMs).toISOString()),
-    ...around(dates, dayMs).map((timeMs) => new Date(timeMs).toISOString().slice(0, 10)),
+    ...around(dates, day).map((timeMs) => new Date(timeMs).toISOString().slice(0, 10)),
   ];
 }

@@ -1,7 +1,7 @@
 import { compareNumbers, isNumeric, numberText } from '../../../schemas/number.ts';
 import { foldName, foldTag } from '../../../schemas/text.ts';
 import { formats } from '../parameters/formats.ts';
-import { isTimeOfDay, readLocalTime, sinceMidnightMs } from './local-time.ts';
+import { readLocalTime } from './local-time.ts';
 import { foldNamespace } from './scope.ts';
 
 export type Scalar = string | number | boolean;
@@ -82,7 +82,7 @@ export function evaluateCondition({ subject, comparison, values }: Condition, ca
   }
   const actual = readSubject(subject, call);
   if (actual === undefined) return ['eq', 'neq', 'within'].includes(comparison) ? comparison === 'neq' : undefined;
-  const orders = values.map((value) => compare(actual, value));
+  const orders = values.map((value) => (subject.of === 'timeOfDay' ? compareTimes(String(actual), String(value)) : compare(actual, value)));
   if (orders.every((order) => order === undefined)) return undefined;
   const [order = Number.NaN] = orders;
   if (comparison !== 'within')
@@ -117,7 +117,7 @@ function readSubject(
 
 /**
  * Negative, 0 or positive; NaN for different texts without an order; undefined for values that cannot be compared. Texts that are canonically
- * equivalent in Unicode are equal, and so are times of day with and without seconds of zero.
+ * equivalent in Unicode are equal.
  */
 function compare(actual: unknown, value: Scalar): number | undefined {
   if (isNumeric(actual) && isNumeric(value)) {
@@ -128,9 +128,11 @@ function compare(actual: unknown, value: Scalar): number | undefined {
   if (typeof actual !== typeof value) return undefined;
   if (isInstant(value)) return isInstant(actual) ? orderOfInstants(actual, value) : undefined;
   if (isDate(value)) return isDate(actual) ? orderOf(actual, value) : undefined;
-  if (isTimeOfDay(value) && isTimeOfDay(actual)) return sinceMidnightMs(actual) - sinceMidnightMs(value);
   return compose(actual) === compose(value) ? 0 : Number.NaN;
 }
+
+/** Compares to the minute or second to which the time is stated. */
+const compareTimes = (now: string, time: string): number => orderOf(now.slice(0, time.length), time);
 
 const compose = (value: unknown): unknown => (typeof value === 'string' ? value.normalize('NFC') : value);
 

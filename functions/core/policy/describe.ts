@@ -110,7 +110,8 @@ function nameConditions({ kind, entry, conditions }: Rule): string {
   const general = stated.get(undefined) ?? [];
   stated.delete(undefined);
   const others = [...stated].map(
-    ([uid, some]) => `, but the intent ${uid} only if ${some.map((one) => nameCondition(one, true)).join(' and ')}`,
+    ([uid, some], at) =>
+      `, ${at > 0 ? 'and' : 'but'} the intent ${uid} only if ${some.map((one) => nameCondition(one, true)).join(' and ')}`,
   );
   return `${general.length > 0 ? ` if ${general.map((one) => nameCondition(one)).join(' and ')}` : ''}${others.join('')}`;
 }

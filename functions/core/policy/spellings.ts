@@ -85,7 +85,7 @@ function readUnit(value: unknown, position: Position, operand?: unknown): unknow
   if (typeof text !== 'string') return text;
   if (Object.hasOwn(periodSynonyms, text)) return vocabulary(periodSynonyms[text] ?? '');
   if (/^[A-Z]{3}$/.test(text) && text !== 'UTC')
-    return vocabulary(`${/(timeOfDay|dayOfWeek)$/.test(String(operand)) ? 'timeZone' : 'currency'}#${text}`);
+    return vocabulary(`${typeof operand === 'string' && /(timeOfDay|dayOfWeek)$/.test(operand) ? 'timeZone' : 'currency'}#${text}`);
   return text === 'UTC' || /^[A-Z][A-Za-z]+(\/[A-Z][\w+-]*)+$/.test(text) ? vocabulary(`timeZone#${text}`) : term(text, position);
 }
 

@@ -6,7 +6,7 @@ import type { Credential } from '../credentials/credentials.ts';
 import { pointer } from '../json/json.ts';
 import { invalidParameter } from '../runtime/api-error.ts';
 import { decodeFiles, describeMembers, formEncode, writeBody } from './body.ts';
-import { carrierOf, isJsonType, isMultipartType, sendsBodyAnyway } from './endpoint.ts';
+import { carrierOf, isDescribing, isJsonType, isMultipartType, sendsBodyAnyway } from './endpoint.ts';
 import { encode, fieldsOf, isEmpty, itemsOf, type NameValuePair, write } from './fields.ts';
 import type { Until } from './http-client.ts';
 import { checkMembers, type Written } from './members.ts';
@@ -84,8 +84,7 @@ export function buildRequest(
   );
 
   const isForm = !isJsonType(endpoint.content_type);
-  const taken = writtenNames({ endpoint, input_parameters }, template);
-  const issues = checkMembers([...query, ...(isForm ? writtenAsFields(body, endpoint) : [])], taken);
+  const issues = checkMembers([...query, ...(isForm ? writtenAsFields(body, endpoint) : [])], declaredNames(template, input_parameters));
   const filled = expand(template, values, issues);
   const sent = describeMembers(decodeFiles(body, issues), [...filename, ...content_type], issues);
   if (issues.length > 0) throw invalidParameter(issues);
@@ -165,9 +164,15 @@ function literalNames({ parts }: UrlTemplate): string[] {
 }
 
 /**
- * Names that calls write into the query or form, as far as they are known at registration. Members of objects must not have them: many services do
- * not tell query and form apart. Names in the path or in JSON cannot collide with those.
+ * Names reserved for parameters and the literal query, which members of objects must not have, wherever the parameters go: some services read the query
+ * in place of what the path or the body lacks, and conditions of the policy are about parameters by name.
  */
+const declaredNames = (template: UrlTemplate, inputs: Intent['input_parameters']): string[] => [
+  ...inputs.filter((input) => input.in !== 'header' && !isDescribing(input)).map(({ name }) => name),
+  ...literalNames(template),
+];
+
+/** Names that calls write into the query or form, as far as they are known at registration. */
 export function writtenNames(
   { endpoint, input_parameters }: Pick<Intent, 'endpoint' | 'input_parameters'>,
   template: UrlTemplate,

@@ -269,8 +269,8 @@ test.each<[Operator, string, [at: string, isPermitted: boolean][]]>([
     'lte',
     '17:00',
     [
-      ['17:00:00.000Z', true],
-      ['17:00:00.001Z', false],
+      ['17:00:59.999Z', true],
+      ['17:01:00.000Z', false],
     ],
   ],
   [
@@ -285,8 +285,16 @@ test.each<[Operator, string, [at: string, isPermitted: boolean][]]>([
     'gt',
     '09:00',
     [
-      ['09:00:00.000Z', false],
-      ['09:00:00.001Z', true],
+      ['09:00:59.999Z', false],
+      ['09:01:00.000Z', true],
+    ],
+  ],
+  [
+    'lte',
+    '23:59',
+    [
+      ['23:59:59.999Z', true],
+      ['00:00:00.000Z', true],
     ],
   ],
   [
@@ -297,7 +305,15 @@ test.each<[Operator, string, [at: string, isPermitted: boolean][]]>([
       ['09:00:30.000Z', true],
     ],
   ],
-])('a time of day is exact to the millisecond: %s %s', (operator, time, moments) => {
+  [
+    'lte',
+    '09:00:30',
+    [
+      ['09:00:30.999Z', true],
+      ['09:00:31.000Z', false],
+    ],
+  ],
+])('a time of day means the minute or second that it names: %s %s', (operator, time, moments) => {
   const compiled = compile({ permission: [execute(pay, [when('v:timeOfDay', operator, time)])] });
   for (const [at, isPermitted] of moments)
     expect(judge(compiled.rules, { ...callOf('a.example:pay:v1'), nowMs: Date.parse(`2026-03-04T${at}`) }).isPermitted).toBe(isPermitted);
@@ -311,6 +327,7 @@ describe('contradictions', () => {
     ['bounds that do not meet', [amount('lt', 5), amount('gte', 5)]],
     ['a list without what is left', [amount('within', [1, 2]), amount('neq', 1), amount('neq', 2)]],
     ['a time that has no length', [time('dateTime', 'gte', '2026-01-01T00:00:00Z'), time('dateTime', 'lt', '2026-01-01T01:00:00+01:00')]],
+    ['a second that is not within a minute', [time('timeOfDay', 'gt', '17:00'), time('timeOfDay', 'lte', '17:00:59')]],
     ['hours that do not meet', [time('timeOfDay', 'gte', '17:00'), time('timeOfDay', 'lt', '09:00')]],
     ['two days at once', [time('dayOfWeek', 'eq', 'monday'), time('dayOfWeek', 'eq', 'tuesday')]],
   ])('a contradiction is reported: %s', (_, constraint) => {
@@ -323,6 +340,7 @@ describe('contradictions', () => {
 
   test.each<[string, Constraint[]]>([
     ['an open interval', [amount('gt', 5), amount('lt', 5.000001)]],
+    ['seconds of the minute that is named', [time('timeOfDay', 'gte', '17:00:59'), time('timeOfDay', 'lte', '17:00')]],
     ['a list with one left', [amount('within', [1, 2]), amount('neq', 1)]],
     ['instants that meet', [time('dateTime', 'gte', '2026-01-01T00:00:00Z'), time('dateTime', 'lte', '2026-01-01T00:00:00Z')]],
   ])('no contradiction is reported in %s', (_, constraint) => {

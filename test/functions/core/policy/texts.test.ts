@@ -242,17 +242,18 @@ describe('plain sentences', () => {
     const of = (slug: string) => `${intents}/b.example:${slug}:v1/parameters/amount`;
     const conditions = [when('v:method', 'eq', 'GET'), when(of('x'), 'lt', 5), when(of('x'), 'gt', 1), when(of('y'), 'eq', 'all')];
     expect(sentencesOf({ permission: [execute(intents, conditions)], prohibition: [execute(intents, [when(of('z'), 'eq', 1)])] })).toEqual([
-      'You may execute every intent if the method is GET, but the intent b.example:x:v1 only if parameter amount is less than 5 and parameter amount is more than 1, but the intent b.example:y:v1 only if parameter amount is "all".',
+      'You may execute every intent if the method is GET, but the intent b.example:x:v1 only if parameter amount is less than 5 and parameter amount is more than 1, and the intent b.example:y:v1 only if parameter amount is "all".',
       'You must not execute any intent if parameter amount of b.example:z:v1 is 1, whatever else is permitted.',
     ]);
   });
 
   test('plain sentences of limits permit nothing', () => {
-    const prohibition = [execute(target, [rate(5, 'v:hour', 'gt'), rate(9, 'v:day', 'gt')])];
+    const conditions = [rate(5, 'v:hour', 'gt'), rate(9, 'v:day', 'gt'), when('v:method', 'eq', 'GET')];
+    const prohibition = [execute(target, conditions)];
     const obligation = [{ action: 'observeRateLimit', constraint: [rate(7, 'v:hour')] }];
     expect(sentencesOf({ prohibition, obligation })).toEqual([
       'This policy permits nothing.',
-      'You must not execute the intent b.example:x:v1 more than 5 times an hour or more than 9 times a day.',
+      'You must not execute the intent b.example:x:v1 more than 5 times an hour or more than 9 times a day if the method is GET.',
       'You must not execute intents more than 7 times an hour.',
     ]);
   });
