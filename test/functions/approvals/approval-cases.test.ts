@@ -520,3 +520,79 @@ test('unknown execution ids are not found', async () => {
   for (const strange of ['x'.repeat(3_000), '', '..', '%00', 'a/b', "' OR 1"])
     expect([strange, (await parts.read(encodeURIComponent(strange), pat)).status]).toEqual([strange, 404]);
 });
+
+describe('a call whose key its transport derives, because it repeats the call to get the outcome', () => {
+  const fr = { code: 'FR', amount: 7 };
+  const derive =
+    (steps: Action): Action =>
+    (request) =>
+      steps({ ...request, keyIfDeferred: { key: `derived-${number}`, isFreedByAnswer: true } });
+  const call = (steps: Action, token = pat) => execute(derive(steps), token, uid(), fr);
+  const sent = () => upstream.seen.length;
+  const minutes = (count: number) => ({ now: () => Date.now() + count * 60_000 });
+
+  /** Asks for the call, has it approved and made. */
+  async function approveAndMake(steps: Action, policy = approvalTemplate(), token = pat) {
+    const made = idOf(await call(steps, token));
+    decidedUnder = policy;
+    const shown = await parts.shown(made);
+    expect(await parts.decide(made, `"${shown.digest}"`, undefined, admin, { policy })).toMatchObject({ status: 200 });
+    await parts.openWorker({ policy })(made);
+    expect(sent()).toBe(1);
+    return made;
+  }
+
+  /** The template, whose rule that demands approval holds for a minute; `more` are further members. */
+  function untilSoon(more: object = {}) {
+    const policy = approvalTemplate();
+    const until = { operator: 'lt', rightOperand: new Date(Date.now() + 60_000).toISOString() };
+    policy.permission?.at(-1)?.constraint?.push({ leftOperand: '{base_url}/vocabulary/dateTime', ...until } as never);
+    return { ...policy, ...more };
+  }
+
+  test('an equal call waits anew once the outcome has been given, which stays readable by its id', async () => {
+    const made = await approveAndMake(execution);
+    expect(await call(execution)).toMatchObject({ status: 200, headers: { 'Idempotent-Replayed': 'true' } });
+    expect((await parts.read(made, pat)).body).toMatchObject(done);
+    const again = await call(execution);
+    expect([again.status, idOf(again) === made, sent()]).toEqual([202, false, 1]);
+  });
+
+  test('an equal call waits anew once a denial or an expiry has been told', async () => {
+    const denied = idOf(await call(execution));
+    await parts.decide(denied, `"${(await parts.shown(denied)).digest}"`, { decision: 'deny', reason: 'Too much' });
+    await isRefused(call(execution), 403, 'FORBIDDEN', 'denied');
+    const expiring = idOf(await call(execution));
+    // as if nobody had decided in time
+    const { account } = await find();
+    await gate.database.table.update({ pk: `CALL#${account}`, sk: `derived-${number}` }, { set: { until: Date.now() - 1 } });
+    await isRefused(call(execution), 403, 'FORBIDDEN', 'expired');
+    const anew = await call(execution);
+    expect([anew.status, [denied, expiring].includes(idOf(anew))]).toEqual([202, false]);
+    expect(sent()).toBe(0);
+  });
+
+  test('an approved call is not made a second time because it needs no approval any more', async () => {
+    const policy = untilSoon();
+    const token = await obtainPat(gate, agent, policy);
+    await approveAndMake(parts.openExecute({ template: policy }), policy, token);
+    const later = parts.openExecute({ template: policy, ...minutes(2) });
+    expect(await call(later, token)).toMatchObject({ status: 200, headers: { 'Idempotent-Replayed': 'true' } });
+    expect(sent()).toBe(1);
+    expect((await call(later, token)).headers).not.toHaveProperty('Idempotent-Replayed');
+    expect(sent()).toBe(2);
+  });
+
+  test('the outcome of a call is given although the policy no longer permits the call', async () => {
+    const since = [
+      { leftOperand: '{base_url}/vocabulary/dateTime', operator: 'gt', rightOperand: new Date(Date.now() + 60_000).toISOString() },
+    ];
+    const policy = untilSoon({ prohibition: [{ target: '{base_url}/api/intents', action: 'execute', constraint: since }] });
+    const token = await obtainPat(gate, agent, policy);
+    await approveAndMake(parts.openExecute({ template: policy }), policy, token);
+    const later = parts.openExecute({ template: policy, ...minutes(2) });
+    expect(await call(later, token)).toMatchObject({ status: 200, headers: { 'Idempotent-Replayed': 'true' } });
+    await isRefused(call(later, token), 403, 'FORBIDDEN', 'condition');
+    expect(sent()).toBe(1);
+  });
+});

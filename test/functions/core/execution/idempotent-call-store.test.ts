@@ -1,6 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { type KeyedRequest, type Outcome, openIdempotentCalls } from '../../../../functions/core/execution/idempotent-call-store.ts';
+import {
+  type KeyedRequest,
+  newCall,
+  type Outcome,
+  openIdempotentCalls,
+} from '../../../../functions/core/execution/idempotent-call-store.ts';
 import { ApiError } from '../../../../functions/core/runtime/api-error.ts';
 import { keys } from '../../../../functions/core/table/keys.ts';
 import { startTable } from '../../../support/table.ts';
@@ -83,6 +88,22 @@ describe('a key', () => {
     const executionId = expected.state === 'started' ? {} : { executionId: 'E1' };
     expect(await calls.begin(requestOf('E2', again))).toEqual({ ...expected, ...executionId });
   });
+});
+
+test('a key is freed only of a deferred call that has ended, and only by the execution that was answered', async () => {
+  const held = { ...requestOf('E1'), isFreedByAnswer: true };
+  const record = { ...newCall(held, 'waiting'), deferred: new Uint8Array([1]), until: startMs + 60_000 };
+  const isFreed = async (more: object, ended = 'E1', nowMs = startMs) => {
+    await store.table.put({ ...record, ...more });
+    expect(await calls.free({ ...held, nowMs }, ended)).toBeDefined();
+    return (await calls.find({ ...held, nowMs })).state === 'free';
+  };
+  const inMs = (ms: number) => startMs + ms;
+  expect([await isFreed({}), await isFreed({}, 'E1', inMs(60_000))]).toEqual([false, true]);
+  expect([await isFreed({ state: 'queued' }), await isFreed({ state: 'queued' }, 'E1', inMs(60_000))]).toEqual([false, true]);
+  expect([await isFreed({ state: 'running' }), await isFreed({ state: 'running' }, 'E1', inMs(60_000))]).toEqual([false, false]);
+  for (const state of ['done', 'denied', 'void']) expect([await isFreed({ state }), await isFreed({ state }, 'E2')]).toEqual([true, false]);
+  expect(await isFreed({ state: 'done', deferred: undefined })).toBe(false);
 });
 
 describe('an answer', () => {
