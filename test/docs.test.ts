@@ -221,6 +221,12 @@ const checks: Record<string, ((table: Table) => void) | string> = {
   'work | processor time per 1,000 | headroom at 10,000/s on one core | requests per 1,000 | memory': 'tools/bench/ceilings.ts',
   'with `catalogue: permitted` | ': 'test/functions/catalogue.test.ts',
   'with `showHealth` | ': 'test/functions/usage/health.test.ts',
+  'stored as | told as | until | its key': ({ rows }) => {
+    const [, states = ''] = /^ {2}state: ('.*);$/m.exec(textOf('functions/core/execution/idempotent-call-store.ts')) ?? [];
+    expect(rows.flatMap(([stored = '']) => codeIn(stored)).sort()).toEqual(
+      [...states.matchAll(/'(\w+)'/g)].map(([, state]) => state).sort(),
+    );
+  },
   'setting | default | meaning': ({ lines }) =>
     expect(lines).toEqual(describeSettings().map(({ name, fallback, meaning }) => `| \`${name}\` | ${fallback} | ${meaning} |`)),
   'endpoint | type | used for': (table) => {

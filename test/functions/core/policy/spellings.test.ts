@@ -211,6 +211,7 @@ describe('unsupported members and terms', () => {
     ['a choice', at({ constraint: [{ or: { '@list': bare } }] }), `${first}/or`],
     ['another operator', permit({ operator: 'isNoneOf' }), `${first}/operator`],
     ['another operand', permit({ leftOperand: 'spatial' }), `${first}/leftOperand`],
+    ['an operand that is an object', permit({ leftOperand: { toString: 1 }, unit: 'day' }), `${first}/leftOperand`],
     ['another unit', permit({ ...bare[3], unit: 'P2D' }), `${first}/unit`],
     ['another type of value', permit({ rightOperand: typed('5', 'hexBinary') }), `${first}/rightOperand`],
     ['a number that is rounded', permit({ rightOperand: typed('9007199254740993', 'integer') }), `${first}/rightOperand`],
