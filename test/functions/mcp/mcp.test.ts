@@ -193,10 +193,13 @@ test.each<[object, string]>([
   expect(body).toBe(`{"intent_uid":"a.example:none:v1",${expected}}`);
 });
 
-test.each([[{ toString: 1 }], ['a', 1], ['a,b'], [{ a: 1 }]])('search_intents refuses tags that are no list of tags: %j, %j', async (...tags) => {
-  const { body } = await callTool(open(), 'search_intents', { tags });
-  expect(body.result.structuredContent.error.details.issues).toEqual([{ path: '/tags', problem: 'must be a string' }]);
-});
+test.each([[{ toString: 1 }], ['a', 1], ['a,b'], [{ a: 1 }]])(
+  'search_intents refuses tags that are no list of tags: %j, %j',
+  async (...tags) => {
+    const { body } = await callTool(open(), 'search_intents', { tags });
+    expect(body.result.structuredContent.error.details.issues).toEqual([{ path: '/tags', problem: 'must be a string' }]);
+  },
+);
 
 test.each([{ toString: 1 }, [{ toString: 1 }], 5])('execute_intent refuses respond_async as %j', async (respond_async) => {
   const { status, body } = await execute({ pat: issued, args: { parameters: {}, respond_async } });
