@@ -1,10 +1,11 @@
-import { hasBody, isFormType, isJsonType, isMultipartType } from '../../functions/core/relay/endpoint.ts';
-import { fileNameOf } from '../../functions/core/relay/file-name.ts';
+import { hasBody, isMultipartType } from '../../functions/core/relay/endpoint.ts';
 import type { IntentEndpoint } from '../../schemas/intent.ts';
-import { bodyMediaType, partMediaType } from '../../schemas/media-type.ts';
+import { bodyMediaType } from '../../schemas/media-type.ts';
+import { type Candidate, isAny, isText, json, kindOf, multipart, octets, plainText, withoutRange } from './content-kind.ts';
 import { anything, type Facts } from './facts.ts';
-import { asFile, describing, type Input, isCompound, joinedOtherwise, leaveOut, readChoice, readStyle } from './input.ts';
-import { type AddNote, follow, isNode, type Node, node, pathOf, resolve, text, Unfit } from './node.ts';
+import { asOnlyFile, encodingOf, fileShapeOf, fitFormMember, isBinary } from './form-members.ts';
+import { asFile, describing, type Input, readChoice } from './input.ts';
+import { follow, isNode, type Node, pathOf, resolve, text, Unfit } from './node.ts';
 import { type MediaType, type Operation, type Reading, readMediaTypes } from './operation.ts';
 
 export interface BodyInputs {
@@ -18,40 +19,9 @@ export interface BodyInputs {
   asWhole?: () => BodyInputs;
 }
 
-const json = 'application/json';
-const octets = 'application/octet-stream';
-const plainText = 'text/plain';
-const multipart = 'multipart/form-data';
 const none: BodyInputs = { contentType: json, kind: 'none', inputs: [] };
 
-type Kind = 'json' | 'form' | 'multipart' | 'text' | 'bytes';
-
-interface Candidate extends MediaType {
-  kind: Kind;
-  facts: Facts;
-}
-
 const isPatchList = (mediaType: string): boolean => mediaType === 'application/json-patch+json';
-const isAny = (mediaType: string): boolean => ['*/*', 'application/*'].includes(mediaType);
-const isText = (mediaType: string): boolean =>
-  /^text\/|^application\/([a-z0-9.*-]+\+)?(xml|yaml)$|^application\/(x-yaml|x-ndjson|jsonl|graphql|sql|javascript)$/.test(mediaType);
-
-/** Types that are text if their schema says so; many documents describe files of other types as strings, too. */
-const mayBeText = (mediaType: string): boolean =>
-  /^application\/(.*\+)?(jwt|sdp|toml|x-pem-file|pem-certificate-chain|sparql-query|sparql-update|n-triples|n-quads|trig|edifact|edi-x12|vnd\.flux)$/.test(
-    mediaType,
-  );
-
-function kindOf(mediaType: string, facts: Facts): Kind {
-  if (isAny(mediaType)) return facts.isBinary ? 'bytes' : isOnly(facts, 'string') ? 'text' : 'json';
-  if (isJsonType(withoutRange(mediaType))) return 'json';
-  if (isFormType(mediaType)) return 'form';
-  if (mediaType === multipart || mediaType === 'multipart/*') return 'multipart';
-  return isText(mediaType) || facts.isEncoded || (isOnly(facts, 'string') && mayBeText(mediaType)) ? 'text' : 'bytes';
-}
-
-const isOnly = ({ types }: Facts, type: string): boolean =>
-  types !== undefined && [...types].every((one) => one === type || one === 'null');
 
 /** Body types by preference. JSON Patch comes late, because other types describe the members that change. */
 const sendable: ((candidate: Candidate) => boolean)[] = [
@@ -189,9 +159,6 @@ function readContent(
 const usualText = (range: string): string =>
   range === 'application/*' ? octets : isAny(range) || range === 'text/*' ? plainText : withoutRange(range);
 
-/** `application/*+json` means JSON of any name. */
-const withoutRange = (mediaType: string): string => mediaType.replace('/*+', '/');
-
 /** With its parameters, if they can be sent. Text without a charset is ASCII to many readers (RFC 2046 section 4.1.2). */
 function contentTypeOf({ contentType, mediaType, hasCharset }: MediaType): string {
   const sent = bodyMediaType.safeParse(contentType).success ? contentType : mediaType;
@@ -212,94 +179,6 @@ function readMembers({ properties, required }: Facts, path: string): Input[] {
     return facts.isReadOnly ? [] : [{ name, in: 'body' as const, isRequired: required.has(name), facts, path }];
   });
 }
-
-const encodingOf = (form: Node, name: string): Node => node(node(form.encoding)[name]);
-
-/**
- * Serialises as `encoding` says. By default, lists repeat their key, and objects in multipart bodies are JSON. In URL-encoded forms, objects are JSON
- * since OpenAPI 3.1 (3.1.1, Encoding Object, `contentType`). Documents in OpenAPI 3.0, whose default is the style `form`, mostly describe services that
- * read members in brackets.
- */
-function fitFormMember(given: Input, { node: form, kind }: Candidate, reading: Reading): Input[] {
-  const { addNote, isBefore31 } = reading;
-  const path = given.facts.path ?? given.path;
-  const isMultipart = kind === 'multipart';
-  const encoding = encodingOf(form, given.name);
-  const input = isMultipart ? { ...given, facts: asOnlyFile(given.facts) } : given;
-  if (input.facts !== given.facts) addNote(path, `the parameter ${input.name} takes files only, not its other alternatives`);
-  if (!isMultipart && isFile(input.facts))
-    return leaveOut({ ...input, path }, 'it is a file, and a form of this type carries text', addNote);
-  if (isMultipart && isBinary(input.facts, encoding, reading)) {
-    const [file, ...more] = withContentType(asFile(input), encoding, path, addNote);
-    const number = file.facts.types?.has('array') ? 1 : undefined;
-    const description = `The name of the file, without a path. Default: ${fileNameOf(input.name, file.contentType ?? octets, number)}`;
-    return [file, describing(file, 'filename', { ...anything, types: new Set(['string']), description }), ...more];
-  }
-  if (encoding.headers !== undefined) addNote(path, `the header fields of the part ${input.name} are not sent`);
-  const typed = isMultipart ? withContentType(input, encoding, path, addNote) : [input];
-  if (input.facts.types === undefined && typed.length === 1 && isJsonType(mainType(encoding.contentType)))
-    return [{ ...(typed[0] ?? input), style: 'json' }];
-  if (!isCompound(input.facts)) return typed;
-  // before 3.1, only URL-encoded forms have styles (3.0.4, Encoding Object)
-  const isStyled = (text(encoding.style) !== undefined || encoding.explode !== undefined) && !(isMultipart && isBefore31);
-  const requested = isStyled ? readStyle(encoding, 'form') : undefined;
-  if (requested === 'other') return leaveOut({ ...input, path }, joinedOtherwise, addNote);
-  if (requested !== undefined) return requested.style === undefined ? typed : [{ ...input, ...requested }];
-  if (isJsonType(mainType(encoding.contentType))) return [{ ...(typed[0] ?? input), style: 'json' }];
-  if (isMultipart || !hasObjects(input.facts)) return typed;
-  if (isBefore31) return [{ ...input, style: 'brackets' }];
-  return [input.facts.types?.has('array') ? input : { ...input, style: 'json' }];
-}
-
-/** Leaves out types that parts have or mean anyway. If there are several, the caller chooses; an object is always JSON. */
-function withContentType(input: Input, { contentType }: Node, path: string, addNote: AddNote): [Input, ...Input[]] {
-  const types = (text(contentType) ?? '').split(',').map(mainType).filter(Boolean);
-  const isObject = input.style !== 'base64' && hasObjects(input.facts);
-  const choice = isObject ? undefined : readChoice(types, input.style === 'base64' ? octets : plainText);
-  if (choice) return [input, describing(input, 'content_type', choice)];
-  const type = (isObject && types.find(isJsonType)) || (types[0] ?? '');
-  if (['', input.style === 'base64' ? octets : isObject ? json : plainText].includes(type)) return [input];
-  if (partMediaType.safeParse(type).success && (isJsonType(type) || !isObject)) return [{ ...input, contentType: type }];
-  addNote(path, `the parameter ${input.name} is not sent as ${text(contentType)}, because an object is JSON`);
-  return [input];
-}
-
-const mainType = (contentType: unknown): string => (text(contentType)?.split(/[;,]/)[0] ?? '').trim().toLowerCase();
-
-const isFile = ({ isBinary, items }: Facts): boolean => isBinary === true || items?.().isBinary === true;
-
-/** Whether a value may be a file, or a list of files; undefined if neither. */
-function fileShapeOf({ isBinary, mayBeBinary, items, lists = [] }: Facts): 'one' | 'list' | undefined {
-  const isFiles = [...(items ? [items] : []), ...lists].map((read) => read()).some((item) => item.isBinary || item.mayBeBinary);
-  return isFiles ? 'list' : isBinary || mayBeBinary ? 'one' : undefined;
-}
-
-/** Reduces a value that may also be a file, or a list of files, to just that, because a part is serialised in one way. */
-function asOnlyFile(facts: Facts): Facts {
-  const shape = fileShapeOf(facts);
-  if (shape === undefined || isFile(facts)) return facts;
-  const { description, path, minItems, maxItems } = facts;
-  const file: Facts = { ...anything, isBinary: true };
-  if (shape === 'one') return { ...file, description, path };
-  return { ...anything, types: new Set(['array']), items: () => file, description, path, minItems, maxItems };
-}
-
-/** Whether a part has to carry bytes. Since OpenAPI 3.1, an empty schema means bytes, too (3.1.1, Encoding Object, `contentType`). */
-function isBinary(facts: Facts, encoding: Node, { isBefore31 }: Reading): boolean {
-  const type = mainType(encoding.contentType);
-  const value = facts.items && facts.types?.has('array') ? facts.items() : facts;
-  const isUntyped = !isBefore31 && type === '' && value.isUntyped === true && isUnconstrained(value);
-  const isEncoded = facts.isEncoded || facts.items?.().isEncoded;
-  return isFile(facts) || isUntyped || (type !== '' && !isEncoded && kindOf(type, { ...anything, isBinary: true }) === 'bytes');
-}
-
-const isUnconstrained = ({ description: _, path: __, default: ___, isUntyped: ____, ...facts }: Facts): boolean =>
-  Object.values(facts).every(
-    (value) => value === undefined || value === false || (typeof value === 'object' && 'size' in value && value.size === 0),
-  );
-
-/** Whether a value may contain objects, whose members could not be told apart with repeated keys. */
-const hasObjects = ({ types, items }: Facts): boolean => types?.has('object') === true || isCompound(items?.() ?? anything);
 
 export const carriesByDefault = (method: IntentEndpoint['method'], { kind }: BodyInputs): 'query' | 'body' =>
   kind === 'members' && hasBody(method) ? 'body' : 'query';
