@@ -76,7 +76,7 @@ export async function runCommand(
     await program.parseAsync(words, { from: 'user' });
     return exitCodes.ok;
   } catch (error) {
-    // of text, commander has printed the message
+    // unless JSON is asked for, commander has printed the message
     if (error instanceof CommanderError && (error.exitCode === 0 || !words.includes('--json')))
       return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
     const complaint = toComplaint(error);

@@ -48,7 +48,7 @@ export interface FoundToken {
 /** How long a replaced token gets its successor again, in milliseconds: the response may have been lost, or two windows renew at once. */
 const repeatMs = 60_000;
 
-/** Maximum number of replaced tokens that get their successors again; presenting an older one ends the family. */
+/** Maximum number of replaced tokens for which the token in use can be found; presenting an older one ends the family. */
 const maxRecent = 10;
 
 /** How long a family that was ended for good is remembered, in seconds; longer than any request that could still start it. */

@@ -103,6 +103,7 @@ async function explain(context: CliContext, uid: string, agent: JudgedAgent, { p
   if (fault) throw usageFailure(`The intent_uid ${fault.message}.`);
   if (at !== undefined && !isInstant(at)) throw usageFailure('--at takes a date and time with an offset, such as 2026-02-28T12:00:00Z.');
   const nowMs = at === undefined ? Date.now() : millisecondsOf(at);
+  // malformed pairs are refused before anything is read
   const written = Object.entries(readPairs(param, (text) => text));
   const { policy, address } = await choosePolicy(context, file);
   const { rules } = compile(policy, address, file);
