@@ -36,6 +36,11 @@ describe('the smoke test', () => {
     ]);
   });
 
+  test('the smoke test prints its checks as JSON for a program', async () => {
+    const { stdout } = await runCommand('--json', 'smoke', baseUrl);
+    expect(JSON.parse(stdout)[0]).toEqual({ name: 'health', status: 200, duration_ms: expect.any(Number), seen: 'up' });
+  });
+
   test('the smoke test refuses parameters that are not JSON', async () => {
     const failed = { code: 3, stderr: '--parameters must be JSON.\n' };
     await expect(runCommand('smoke', registration.baseUrl, '--parameters', '{')).rejects.toMatchObject(failed);
