@@ -3,7 +3,7 @@ import { paginate } from '../schemas/pagination.ts';
 import { mayChange } from './core/admin/admin.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { type Look, lookFromEnvironment, privateHeaders, refuseService, sightWithin } from './core/execution/catalogue.ts';
-import { nextLink, pageLinks } from './core/http/links.ts';
+import { nextLink, sizeToRead, uidLinks } from './core/http/links.ts';
 import { recordTag, revalidated } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { listIntents, readFullPage } from './core/registry/lists.ts';
@@ -27,7 +27,8 @@ export interface Deps {
 export const createAction =
   ({ verifyAdmin, intents, table, look }: Deps): Action =>
   async (request) => {
-    const { page, page_size: pageSize, after, view } = request.query(serviceIntentsQuery);
+    const query = request.query(serviceIntentsQuery);
+    const { page, page_size: pageSize, after, view } = query;
     if (view === 'full' && page > 1)
       throw invalidParameter([
         { path: '/page', problem: 'must be left out with view=full: the Link header (rel="next") leads to the next page' },
@@ -50,9 +51,10 @@ export const createAction =
       const links = nextLink(request, 'after', lastUid === uids.at(-1) ? undefined : lastUid);
       return revalidated(body, undefined, { ...links, ...headers });
     }
-    const { intents: found, total } = await list(pageSize);
-    const body = { intents: found.map(listIntent), pagination: paginate(total, page, pageSize) };
-    return revalidated(body, undefined, { ...pageLinks(request, body.pagination, found.at(-1)?.intent_uid), ...headers });
+    const { intents: found, total } = await list(sizeToRead(query));
+    const body = { intents: found.slice(0, pageSize).map(listIntent), pagination: paginate(total, page, pageSize) };
+    const uids = found.map(({ intent_uid }) => intent_uid);
+    return revalidated(body, undefined, { ...uidLinks(request, body.pagination, after, uids), ...headers });
   };
 
 const table = tableFromEnvironment();

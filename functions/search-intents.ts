@@ -1,7 +1,7 @@
 import { paginate } from '../schemas/pagination.ts';
 import { searchQuery } from '../schemas/search.ts';
 import { type Look, lookFromEnvironment, privateHeaders } from './core/execution/catalogue.ts';
-import { pageLinks } from './core/http/links.ts';
+import { pageLinks, sizeToRead, uidLinks } from './core/http/links.ts';
 import { revalidated } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { openCallerPolicy } from './core/pat/authenticate.ts';
@@ -43,16 +43,18 @@ export const createAction =
     const healthOf = await readHealth?.();
     const isFailing = (uid: string): boolean => healthOf?.(uid)?.isFailing ?? false;
     const sight = (!query.permitted && viewer?.sight) || sightOf(policy.compiled);
-    const asked = { ...query, ...(viewer?.sight && { permitted: 'true' as const }) };
+    const after = query.query === undefined ? query.after : undefined;
+    const size = sizeToRead({ ...query, after });
+    const asked = { ...query, page_size: size, ...(viewer?.sight && { permitted: 'true' as const }) };
     const { hits, total } = await engine.search(asked, { ...searchWith(sight), isFailing });
-    const intents = hits.map(({ match, ...hit }) => ({
+    const intents = hits.slice(0, query.page_size).map(({ match, ...hit }) => ({
       ...show[query.view ?? 'details'](hit),
       ...(match && { match }),
       ...(healthOf?.(hit.intent.intent_uid) && { health: healthOf(hit.intent.intent_uid)?.health }),
     }));
     const pagination = paginate(total, query.page, query.page_size);
-    const after = query.query === undefined ? hits.at(-1)?.intent.intent_uid : undefined;
-    const links = pageLinks(request, pagination, after);
+    const uids = hits.map(({ intent }) => intent.intent_uid);
+    const links = query.query === undefined ? uidLinks(request, pagination, after, uids) : pageLinks(request, pagination, undefined);
     return revalidated({ intents, pagination }, undefined, { ...links, ...((viewer || query.permitted) && privateHeaders) });
   };
 

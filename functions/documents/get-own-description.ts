@@ -1,7 +1,7 @@
 import { thisGate, toServiceDescription } from '../../schemas/documents/service-description.ts';
 import { descriptionQuery, paginate } from '../../schemas/pagination.ts';
 import { type Look, privateHeaders } from '../core/execution/catalogue.ts';
-import { pageLinks } from '../core/http/links.ts';
+import { sizeToRead, uidLinks } from '../core/http/links.ts';
 import { revalidated } from '../core/http/response.ts';
 import { type Action, serve } from '../core/http/serve.ts';
 import { publicKeyPem, type SigningKeys, signingKeysFromEnvironment } from '../core/pat/signing-keys.ts';
@@ -26,17 +26,19 @@ export const createAction =
   ({ engine, signingKeys, protocol, isSignInOffered, look }: Deps): Action =>
   async (request) => {
     const { baseUrl } = request;
-    const query = request.query(descriptionQuery);
+    const { page, page_size, after } = request.query(descriptionQuery);
+    const query = { page, after, page_size: sizeToRead({ page_size, after }) };
     const viewer = await look?.(request);
     const [{ hits, total }, publicKey] = await Promise.all([
       viewer?.sight ? engine.search({ ...query, permitted: 'true' }, searchWith(viewer.sight)) : engine.search(query),
       publicKeyPem(signingKeys),
     ]);
     const self = { ...thisGate, service_url: baseUrl };
-    const intents = hits.map(({ intent }) => intent);
+    const intents = hits.slice(0, page_size).map(({ intent }) => intent);
     const described = toServiceDescription(self, intents, { protocol, baseUrl, publicKey });
     const body = { ...described, ...ownLinks({ protocol, baseUrl, isSignInOffered }) };
-    const links = pageLinks(request, paginate(total, query.page, query.page_size), intents.at(-1)?.intent_uid);
+    const uids = hits.map(({ intent }) => intent.intent_uid);
+    const links = uidLinks(request, paginate(total, page, page_size), after, uids);
     return revalidated(body, undefined, { ...links, ...(viewer && privateHeaders) });
   };
 

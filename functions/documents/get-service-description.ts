@@ -2,7 +2,7 @@ import { toDescribedIntent, toServiceDescription } from '../../schemas/documents
 import { toIntentDetails } from '../../schemas/intent.ts';
 import { descriptionQuery, paginate } from '../../schemas/pagination.ts';
 import { type Look, lookFromEnvironment, privateHeaders, refuseService, sightWithin } from '../core/execution/catalogue.ts';
-import { pageLinks } from '../core/http/links.ts';
+import { sizeToRead, uidLinks } from '../core/http/links.ts';
 import { revalidated } from '../core/http/response.ts';
 import { type Action, serve } from '../core/http/serve.ts';
 import { publicKeyPem, type SigningKeys, signingKeysFromEnvironment } from '../core/pat/signing-keys.ts';
@@ -29,19 +29,21 @@ export interface Deps {
 export const createAction =
   ({ services, intents, table, signingKeys, protocol, look }: Deps): Action =>
   async (request) => {
-    const { page, page_size: pageSize, after } = request.query(descriptionQuery);
+    const query = request.query(descriptionQuery);
+    const { page, page_size: pageSize, after } = query;
     const viewer = await look?.(request);
     const serviceId = request.pathParameter('service_id');
     const service = await services.find(serviceId);
     if (!service) return refuseService(table, serviceId, viewer);
     const [{ intents: listed, total }, publicKey] = await Promise.all([
-      listIntents(table, service, after ?? (page - 1) * pageSize, pageSize, false, sightWithin(viewer, service)),
+      listIntents(table, service, after ?? (page - 1) * pageSize, sizeToRead(query), false, sightWithin(viewer, service)),
       publicKeyPem(signingKeys),
     ]);
-    const found = await intents.read(listed.map(({ intent_uid }) => intent_uid));
+    const uids = listed.map(({ intent_uid }) => intent_uid);
+    const found = await intents.read(uids.slice(0, pageSize));
     const described = found.map((intent) => toDescribedIntent(intent, toIntentDetails(intent, service.service_name)));
     const body = toServiceDescription(service, described, { protocol, baseUrl: request.baseUrl, publicKey });
-    const links = pageLinks(request, paginate(total, page, pageSize), found.at(-1)?.intent_uid);
+    const links = uidLinks(request, paginate(total, page, pageSize), after, uids);
     return revalidated(body, undefined, { ...links, ...(viewer && privateHeaders) });
   };
 

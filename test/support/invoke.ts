@@ -100,3 +100,18 @@ function checkRefusal(target: Target, body: Answer['body']): Answer['body'] {
   if (!String(help_url).endsWith(`/docs#${error.code}`)) throw new Error('the help_url of a refusal does not lead to its code');
   return { ...body, error };
 }
+
+/** The uids on each page, from a first page of three on; `change` runs once the first page has been read. */
+export async function uidsOfPages(
+  ask: (query: Record<string, string>) => Promise<Answer>,
+  change: () => Promise<unknown>,
+): Promise<string[][]> {
+  const pages: string[][] = [];
+  for (let query: Record<string, string> | undefined = { page_size: '3' }; query; ) {
+    const answer = await ask(query);
+    pages.push(answer.body.intents.map(({ intent_uid }: { intent_uid: string }) => intent_uid));
+    if (pages.length === 1) await change();
+    query = nextQuery(answer);
+  }
+  return pages;
+}

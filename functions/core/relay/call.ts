@@ -5,7 +5,7 @@ import { type Breaker, openBreaker } from './breaker.ts';
 import type { UpstreamCall } from './build-request.ts';
 import { CallFailed, describeCallError } from './call-failure.ts';
 import type { UnusableBody } from './content-coding.ts';
-import { carriesCredential, withCredentialQuery } from './credential.ts';
+import { carriesCredential, withCredential } from './credential.ts';
 import { dial, type Resolve, resolveBySystem } from './dial.ts';
 import { checkOrigin, type EgressRules, egressRulesFromEnvironment, targetOf, withOwnHost } from './egress.ts';
 import { type AddFields, buildHeaders, type CallSigner } from './headers.ts';
@@ -250,10 +250,11 @@ class Call {
   async #dial(values: CredentialValues | undefined, signal: AbortSignal, isNew = false): Promise<ConnectedRequest> {
     signal.throwIfAborted();
     const { call, client } = this.#in;
-    const request = values === undefined ? call.request : withCredentialQuery(call.request, values);
+    const { credential, added } = this.#carried;
+    const request = values && credential ? withCredential(call.request, values, credential) : call.request;
     const url = new URL(request.url);
     const { method, body, until } = request;
-    const headers = buildHeaders({ ...call, request }, url, values, this.#carried.added);
+    const headers = buildHeaders({ ...call, request }, url, values, added);
     const connected = await client.connect({ method, url, headers, body, until }, isNew);
     if (signal.aborted) connected.drop();
     signal.throwIfAborted();

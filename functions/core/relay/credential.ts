@@ -1,7 +1,8 @@
 import { foldQueryName } from '../../../schemas/credential.ts';
 import type { CredentialInput } from '../../../schemas/credential-input.ts';
 import type { Issue } from '../../../schemas/errors.ts';
-import type { CredentialValues } from '../credentials/credentials.ts';
+import { foldHeaderName } from '../../../schemas/header.ts';
+import type { Credential, CredentialValues } from '../credentials/credentials.ts';
 import { pointer } from '../json/json.ts';
 import { invalidParameter } from '../runtime/api-error.ts';
 import type { UpstreamCall, UpstreamRequest } from './build-request.ts';
@@ -16,18 +17,22 @@ export const carriesCredential = (service: UpstreamCall['service'], origin: stri
   service.credential.origins.includes(origin);
 
 /**
- * Adds the query parameters of a credential to a request. Parameters that a server could mistake for them are removed from the query, and from a
- * form body, because some servers merge the two.
+ * Adds the query parameters of a credential's current or next values to a request. What a server could mistake for a value of either is removed from
+ * the header fields, the query, and a form body, because some servers merge these two.
  */
-export function withCredentialQuery(request: UpstreamRequest, { query }: Pick<CredentialValues, 'query'>): UpstreamRequest {
-  const names = new Set(Object.keys(query).map(foldQueryName));
-  if (names.size === 0) return request;
+export function withCredential(request: UpstreamRequest, { query }: CredentialValues, credential: Credential): UpstreamRequest {
+  const { headers: fields, query: parameters, next } = credential;
+  const fieldNames = new Set(Object.keys({ ...fields, ...next?.headers }).map(foldHeaderName));
+  const headers = Object.fromEntries(Object.entries(request.headers ?? {}).filter(([name]) => !fieldNames.has(foldHeaderName(name))));
+  const names = new Set(Object.keys({ ...parameters, ...next?.query }).map(foldQueryName));
+  if (names.size === 0) return { ...request, headers };
   const [address = '', ...rest] = request.url.split('?');
   const own = Object.entries(query).map(([name, value]) => `${encode(name)}=${encode(value)}`);
   const { body, contentType = '' } = request;
   const [, boundary] = /^multipart\/form-data; boundary=(.+)$/i.exec(contentType) ?? [];
   return {
     ...request,
+    headers,
     url: `${address}?${[...without(rest.join('?'), names), ...own].join('&')}`,
     ...(typeof body === 'string' && isFormType(contentType) && { body: without(body, names).join('&') }),
     ...(Buffer.isBuffer(body) && boundary !== undefined && { body: withoutParts(body, boundary, names) }),

@@ -6,7 +6,7 @@ import { createAction as createOwn } from '../../../functions/documents/get-own-
 import { createAction } from '../../../functions/documents/get-service-description.ts';
 import { ownDescription, serviceDescription } from '../../../schemas/documents/service-description.ts';
 import { type IntentInput, toIntentDetails } from '../../../schemas/intent.ts';
-import { type Answer, invoke, refusalOf } from '../../support/invoke.ts';
+import { type Answer, invoke, nextQuery, refusalOf } from '../../support/invoke.ts';
 import { intentOf, serviceNamed } from '../../support/records.ts';
 import { refusals, startRegistry } from '../../support/registry.ts';
 
@@ -70,6 +70,10 @@ describe('the description of a service', () => {
     expect(second.body).toEqual({ ...first.body, intents: shown.slice(2) });
     expect(second.headers.Link).toBe(`<${base}?page=1&page_size=2>; rel="prev"`);
     expect((await ask({ page: '9' })).body.intents).toEqual([]);
+    // an intent that has gone makes the pages fewer than those that have been read
+    const further = await ask({ page: '9', page_size: '1', after: 'tides.example:high:v1' });
+    expect(further.body.intents).toEqual(shown.slice(1, 2));
+    expect(nextQuery(further)).toMatchObject({ after: 'tides.example:high:v2' });
   });
 
   test('the description of an unknown service is not found', async () => {
@@ -133,6 +137,9 @@ describe('the description of the gate', () => {
     const second = await ask({ page: '2', page_size: '2', after: 'a.example:three:v1' });
     expect(second.body.intents).toEqual(shown.slice(2));
     expect(second.headers.Link).toBe(`<${base}?page=1&page_size=2>; rel="prev"`);
+    const further = await ask({ page: '9', page_size: '1', after: 'a.example:one:v1' });
+    expect(further.body.intents).toEqual(shown.slice(1, 2));
+    expect(nextQuery(further)).toMatchObject({ after: 'a.example:three:v1' });
     expect(refusalOf(await ask({ page_size: '101' }))).toMatchObject({ status: 400, code: 'INVALID_PARAMETER' });
   });
 });

@@ -1,6 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { buildRequest } from '../../../../functions/core/relay/build-request.ts';
-import { withCredentialQuery } from '../../../../functions/core/relay/credential.ts';
+import { withCredential } from '../../../../functions/core/relay/credential.ts';
+
+const values = (query: Record<string, string>, headers: Record<string, string> = {}) => ({ headers, query });
 
 const bytes = Buffer.from([0, 0xff, 0xfe, 0x0d, 0x0a, 0x80]);
 const names = ['schlüssel', 'SCHLÜSSEL[]', 'api.key', 'title', 'file'];
@@ -13,7 +15,8 @@ const request = buildRequest(
 );
 
 test('a multipart form loses the parts that could be read as a credential, and keeps the others as they are, byte by byte', async () => {
-  const { url, body, contentType = '' } = withCredentialQuery(request, { query: { schlüssel: 'ours', api_key: 'ours' } });
+  const ours = values({ schlüssel: 'ours', api_key: 'ours' });
+  const { url, body, contentType = '' } = withCredential(request, ours, { ...ours, origins: [] });
   expect(url).toBe('https://api.example.com/?schl%C3%BCssel=ours&api_key=ours');
   const form = await new Response(body as Buffer, { headers: { 'Content-Type': contentType } }).formData();
   expect([...form.keys()]).toEqual(['title', 'file']);
@@ -23,5 +26,21 @@ test('a multipart form loses the parts that could be read as a credential, and k
 
 test('a body of bytes is left alone', () => {
   const whole = { method: 'POST', url: 'https://api.example.com/', contentType: 'image/png', body: bytes } as const;
-  expect(withCredentialQuery(whole, { query: { a: 'ours' } })).toEqual({ ...whole, url: 'https://api.example.com/?a=ours' });
+  const ours = values({ a: 'ours' });
+  expect(withCredential(whole, ours, { ...ours, origins: [] })).toEqual({ ...whole, headers: {}, url: 'https://api.example.com/?a=ours' });
 });
+
+test.each(['current', 'next'])(
+  'with the %s values of a credential, no input goes out under a name that only the other values have',
+  (which) => {
+    const [current, next] = [values({ tenant: 'ours' }, { 'X-Org': 'ours' }), values({ scope: 'ours' }, { 'X-Team': 'ours' })];
+    const theirs = {
+      method: 'GET',
+      url: 'https://api.example.com/?Tenant=x&scope[]=x&q=1',
+      headers: { 'x-org': 'x', x_team: 'x', 'X-Q': '1' },
+    } as const;
+    const { url, headers } = withCredential(theirs, which === 'next' ? next : current, { ...current, next, origins: [] });
+    expect(url).toBe(`https://api.example.com/?q=1&${which === 'next' ? 'scope' : 'tenant'}=ours`);
+    expect(headers).toEqual({ 'X-Q': '1' });
+  },
+);
