@@ -3,7 +3,7 @@ import { canonicalDigest } from '../schemas/canonical.ts';
 import { toFullIntent, toIntentDetails, viewQuery } from '../schemas/intent.ts';
 import { intentUid } from '../schemas/intent-uid.ts';
 import { mayChange } from './core/admin/admin.ts';
-import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
+import { adminVerifierFromEnvironment, findAdmin, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { findSeen, type Look, lookFromEnvironment, privateHeaders } from './core/execution/catalogue.ts';
 import { recordTag, revalidated } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
@@ -44,9 +44,7 @@ export const createAction =
     const viewer = await look?.(request);
     const found = await findSeen(intents, intent_uid, viewer?.sight);
     if (!found || found.intent.draft) {
-      // the token is verified even if there is no draft, so that only admins who may see a draft learn that it exists
-      const isToken = view === 'full' && !viewer && request.header('authorization') !== undefined;
-      const admin = isToken ? await verifyAdmin?.(request) : verifyAdmin && view === 'full' && viewer?.admin;
+      const admin = verifyAdmin && view === 'full' && (viewer ? viewer.admin : await findAdmin(request, verifyAdmin));
       if (!found || !admin || !mayChange(admin, found.service.namespace)) throw noSuchIntent();
     }
     const describe = view === 'full' ? toFullIntent : toIntentDetails;

@@ -34,7 +34,9 @@ export const changesQuery = z.object({
     .string()
     .max(320)
     .optional()
-    .describe('only entries that changed the record with this service_id, intent_uid, agent_id or execution id'),
+    .describe(
+      'only entries that changed the record with this service_id, intent_uid, agent_id or execution id; intents that went with their service are not named, only the service',
+    ),
   actor: z.string().max(256).optional().describe('only changes by the admin of this user name, client id or token subject'),
   import_id: importId.optional().describe('only entries of this import'),
   page_size: pageQuery.shape.page_size,

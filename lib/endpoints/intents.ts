@@ -32,7 +32,7 @@ export const intents = {
     path: '/api/services/{service_id}/intents',
     summary: "List a service's intents",
     description:
-      'Ordered by `intent_uid`. A page beyond the last is empty. With `view=full`, pages of at most 2 MB contain complete records. Admins of the service also see drafts. A token is optional, but must belong to an admin, except with `catalogue: permitted`.',
+      'Ordered by `intent_uid`. A page beyond the last is empty. With `view=full`, pages of at most 2 MB contain complete records. Admins of the service also see drafts. Other tokens are ignored, except with `view=full`, where they are refused.',
     credential: 'none',
     errors: ['UNAUTHORIZED', 'FORBIDDEN'],
     query: serviceIntentsQuery,

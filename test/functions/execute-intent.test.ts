@@ -167,6 +167,16 @@ describe('refused executions, which call no upstream', () => {
     });
   });
 
+  test('an unusable Idempotency-Key is reported only once the intent and the parameters have been accepted', async () => {
+    const unusable = { 'Idempotency-Key': 'two words' };
+    expect((await run(undefined, unusable)).body.error.code).toBe('NOT_FOUND');
+    await register();
+    expect((await run({}, unusable)).body.error.details.issues[0].path).toBe('/parameters/code');
+    expect((await run(undefined, unusable)).body.error.details.issues).toEqual([
+      { path: '', problem: 'the header Idempotency-Key must have 1 to 255 visible ASCII characters' },
+    ]);
+  });
+
   test('an execution of another version is refused', async () => {
     await register({}, 2);
     await register({}, 10);

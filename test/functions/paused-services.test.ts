@@ -59,7 +59,7 @@ describe('the intents of a paused service', () => {
       for (let attempt = 0; attempt < 3; attempt++) {
         const refused = await run(steps, headers);
         expect(refusalOf(refused)).toEqual(paused);
-        expect(refused.headers).not.toHaveProperty('Retry-After');
+        expect(refused.headers['Retry-After']).toBe('300');
         expect(refused.headers['Execution-Id']).toEqual(expect.any(String));
       }
       expect(database.operations.filter((operation) => /Put|Update|Delete|Transact/.test(operation))).toEqual([]);

@@ -12,6 +12,15 @@ import { giveOutcome } from './once.ts';
 const isOfCall = (refusal: unknown): boolean =>
   refusal instanceof ApiError && refusal.code !== 'UNAUTHORIZED' && refusal.details.reason !== 'agent_blocked';
 
+/** The key of a request, unless it is malformed: no earlier request can have had that. */
+function readKey(request: Execution['request']): ReturnType<typeof givenKeyOf> {
+  try {
+    return givenKeyOf(request);
+  } catch {
+    return undefined;
+  }
+}
+
 /**
  * Answers a refused request with the outcome of the first request under its key. The intent may have changed since, or the policy may no longer
  * permit it. Without this, a retry would report a completed call as never made.
@@ -23,7 +32,7 @@ export async function answerAsBefore(
   input: ExecutionInput,
   refusal: unknown,
 ): Promise<ApiResponse> {
-  const key = isOfCall(refusal) ? givenKeyOf(request) : undefined;
+  const key = isOfCall(refusal) ? readKey(request) : undefined;
   if (!key) throw refusal;
   const { executionId } = logLine;
   const keyed = { account: holder.account, executionId, ...key, fingerprint: fingerprintOf(input.intent_uid, input.parameters), nowMs };

@@ -135,13 +135,20 @@ export async function requireIntent(
   });
 }
 
+/** How soon a paused service is worth another attempt, in seconds. */
+const pausedRetrySeconds = 300;
+
 /** @throws ApiError SERVICE_UNAVAILABLE if an admin has paused the service, which does not count as a failure of the gate */
 export function requireNotPaused({ service }: LiveIntent): void {
   if (!service.paused) return;
   throw new ApiError(
     'SERVICE_UNAVAILABLE',
     'An admin has paused this service. Nothing was sent. Ask the operators of this gate when it will run again, or find another intent.',
-    { details: { reason: 'paused', outcome: 'not_sent' }, fault: 'upstream' },
+    {
+      details: { reason: 'paused', outcome: 'not_sent' },
+      headers: { 'Retry-After': String(pausedRetrySeconds) },
+      fault: 'upstream',
+    },
   );
 }
 
