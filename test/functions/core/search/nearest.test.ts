@@ -80,8 +80,8 @@ test('one search is made for each unknown uid, and none for what is there or ref
   expect(searched).toHaveLength(1);
   expect((await ask('geo.example:get-country:v2')).status).toBe(200);
   expect((await ask('no uid')).status).toBe(400);
-  const forbidden: Action = () => Promise.reject(new ApiError('FORBIDDEN', 'No.'));
-  expect((await ask('geo.example:get-contry:v1', withNearest(forbidden, { search, findPolicy }))).status).toBe(403);
+  const busy: Action = () => Promise.reject(new ApiError('SERVICE_UNAVAILABLE', 'No.'));
+  expect((await ask('geo.example:get-contry:v1', withNearest(busy, { search, findPolicy }))).status).toBe(503);
   expect(searched).toHaveLength(1);
 });
 
