@@ -12,7 +12,6 @@ import {
   discoveryRequest,
   None,
   processDiscoveryResponse,
-  processGenericTokenEndpointResponse,
   refreshTokenGrantRequest,
   revocationRequest,
   validateAuthResponse,
@@ -24,6 +23,7 @@ import { openRedactor } from '../core/relay/redact.ts';
 import { beyondInvocation } from '../core/runtime/invocation.ts';
 import { issuerRules } from './check-client.ts';
 import { clientIdentity } from './client.ts';
+import { type Answer, readAnswer, toTokens } from './issuer-answer.ts';
 import { IssuerFailure, wordsOf } from './issuer-failure.ts';
 import { openTransport, type TransportOptions } from './issuer-transport.ts';
 import type { IssuedTokens, Tokens } from './seal.ts';
@@ -96,13 +96,31 @@ export function openIssuers(options: TransportOptions) {
   }
 
   /** The ways in which a client can authenticate (RFC 6749 section 2.3.1), the best first. */
-  function authenticationsOf(client: OAuthClient, { token_endpoint_auth_methods_supported: offered }: AuthorizationServer): ClientAuth[] {
+  function authenticationsOf(client: OAuthClient, offered: readonly string[] | undefined): ClientAuth[] {
     const { client_secret: secret } = client;
     if (secret === undefined) return [None()];
     const all = { client_secret_basic: ClientSecretBasic(secret), client_secret_post: ClientSecretPost(secret) };
     const named = Object.entries(all).filter(([name]) => offered?.includes(name) ?? true);
     const usable = (named.length > 0 ? named : Object.entries(all)).map(([, authenticate]) => authenticate);
     return posting.has(clientIdentity(client)) ? usable.reverse() : usable;
+  }
+
+  /** Sends a request, and again in each other way to authenticate, until the issuer accepts one. */
+  async function ask(
+    client: OAuthClient,
+    offered: readonly string[] | undefined,
+    send: (client: Client, authenticate: ClientAuth) => Promise<Response>,
+  ): Promise<{ status: number; answer: Answer | undefined }> {
+    const authentications = authenticationsOf(client, offered);
+    for (const [at, authenticate] of authentications.entries()) {
+      const response = await send({ client_id: client.client_id }, authenticate).catch(asUnsent);
+      const answer = await readAnswer(response);
+      const isUnauthenticated = response.status === 401 || answer?.error === 'invalid_client';
+      if (isUnauthenticated && at < authentications.length - 1) continue;
+      if (at > 0 && !isUnauthenticated) posting.add(clientIdentity(client));
+      return { status: response.status, answer };
+    }
+    throw new TypeError('a client has no way to authenticate');
   }
 
   /**
@@ -116,22 +134,12 @@ export function openIssuers(options: TransportOptions) {
     send: (...parts: [AuthorizationServer, Client, ClientAuth, ReturnType<typeof optionsFor>]) => Promise<Response>,
   ): Promise<IssuedTokens> {
     const server = await metadataOf(client, baseUrl);
-    const { client_secret } = client;
-    const [oauthClient, hide] = [
-      { client_id: client.client_id },
-      hiding([client_secret, client_secret && formEncoded(client_secret), ...secrets]),
-    ];
-    const authentications = authenticationsOf(client, server);
-    for (const [at, authenticate] of authentications.entries()) {
-      const response = await send(server, oauthClient, authenticate, optionsFor(baseUrl)).catch(asUnsent);
-      const answer = await readAnswer(response);
-      const isUnauthenticated = response.status === 401 || answer?.error === 'invalid_client';
-      if (isUnauthenticated && at < authentications.length - 1) continue;
-      const tokens = await toTokens(server, oauthClient, response.status, answer, hide);
-      if (at > 0) posting.add(clientIdentity(client));
-      return tokens;
-    }
-    throw new TypeError('a client has no way to authenticate');
+    const { client_id, client_secret } = client;
+    const hide = hiding([client_secret, client_secret && formEncoded(client_secret), ...secrets]);
+    const { status, answer } = await ask(client, server.token_endpoint_auth_methods_supported, (oauthClient, authenticate) =>
+      send(server, oauthClient, authenticate, optionsFor(baseUrl)),
+    );
+    return toTokens(server, { client_id }, status, answer, hide);
   }
 
   const targets = ({ audience, resource }: OAuthClient) => ({ ...(audience && { audience }), ...(resource && { resource }) });
@@ -184,6 +192,7 @@ export function openIssuers(options: TransportOptions) {
       let checked: URLSearchParams;
       try {
         checked = validateAuthResponse(server, { client_id: client.client_id }, parameters, state);
+        if (!checked.get('code')) throw new TypeError('the answer has no code');
       } catch (cause) {
         const words = wordsOf(Object.fromEntries(parameters));
         const isOther = { description: 'The answer does not come from the issuer of this service, or is incomplete.' };
@@ -215,10 +224,13 @@ export function openIssuers(options: TransportOptions) {
     async revoke(client: OAuthClient, { access, refresh: refreshToken }: Tokens, baseUrl: string): Promise<void> {
       const server = await metadataOf(client, baseUrl);
       if (server.revocation_endpoint === undefined) return;
-      const [authenticate = None()] = authenticationsOf(client, server);
       const hint = refreshToken === undefined ? 'access_token' : 'refresh_token';
       const own = { ...optionsFor(baseUrl), additionalParameters: { token_type_hint: hint } };
-      await revocationRequest(server, { client_id: client.client_id }, authenticate, refreshToken ?? access, own);
+      const offered = server.revocation_endpoint_auth_methods_supported ?? server.token_endpoint_auth_methods_supported;
+      const { status, answer } = await ask(client, offered, (oauthClient, authenticate) =>
+        revocationRequest(server, oauthClient, authenticate, refreshToken ?? access, own),
+      );
+      if (status >= 400) throw new IssuerFailure('refused', wordsOf(answer ?? {}));
     },
   };
 }
@@ -242,57 +254,5 @@ const hiding = (secrets: readonly (string | undefined)[]): ((text: string) => st
   const headers = Object.fromEntries(secrets.flatMap((secret, at) => (secret === undefined ? [] : [[String(at), secret]])));
   return openRedactor({ headers, query: {}, origins: [] }).hide;
 };
-
-/** The members of an answer; undefined if it is no JSON object, such as a page. */
-async function readAnswer(response: Response): Promise<Record<string, unknown> | undefined> {
-  try {
-    const value: unknown = JSON.parse(await response.text());
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-const isEmpty = (value: unknown): boolean => value === null || value === '';
-
-/** Answers as issuers give them, in the form of RFC 6749 section 5.1: lists of scopes, numbers in quotation marks, empty members, no type. */
-function mend({ id_token: _, expires_in, scope, ...answer }: Record<string, unknown>): Record<string, unknown> {
-  const seconds = Number(isEmpty(expires_in) ? Number.NaN : expires_in);
-  return {
-    token_type: 'bearer',
-    ...Object.fromEntries(Object.entries(answer).filter(([, value]) => !isEmpty(value))),
-    ...(Number.isFinite(seconds) && seconds >= 0 && { expires_in: seconds }),
-    ...(Array.isArray(scope) ? { scope: scope.join(' ') } : typeof scope === 'string' && { scope }),
-  };
-}
-
-/** A token that a header field can carry. */
-const sendable = /^[\x21-\x7e]+$/;
-
-async function toTokens(
-  server: AuthorizationServer,
-  client: Client,
-  status: number,
-  answer: Record<string, unknown> | undefined,
-  hide: (text: string) => string,
-): Promise<IssuedTokens> {
-  // some issuers refuse with status 200
-  const isRefused = status !== 200 || (answer !== undefined && isEmpty(answer.access_token ?? null) && typeof answer.error === 'string');
-  if (isRefused) {
-    const mayHaveActed = status >= 500 && status !== 503;
-    const words = wordsOf(answer ?? {}, hide);
-    const description = words.error === undefined ? `The issuer answered with status ${status}.` : words.description;
-    throw new IssuerFailure(mayHaveActed ? 'unknown' : 'refused', { ...words, description });
-  }
-  try {
-    const response = Response.json(mend(answer ?? {}));
-    const tokens = await processGenericTokenEndpointResponse(server, client, response);
-    const { access_token: access, refresh_token: refresh, token_type, expires_in, scope } = tokens;
-    if (!sendable.test(access) || token_type !== 'bearer') throw new TypeError('the token cannot be sent');
-    return { access, refresh, lifeSeconds: expires_in, scopes: scope?.split(' ').filter((one) => one !== '') };
-  } catch (cause) {
-    throw new IssuerFailure('unknown', { description: 'The answer of the issuer contains no token that can be used.', cause });
-  }
-}
 
 export const issuersFromEnvironment = (): Issuers => openIssuers({ rules: issuerRules(egressRulesFromEnvironment()) });

@@ -118,6 +118,7 @@ describe('issuers as people meet them', () => {
     ['a life in quotation marks', { lifeSeconds: '3600' }],
     ['no life', { lifeSeconds: undefined }],
     ['a life that is no number', { lifeSeconds: 'soon' }],
+    ['a life that stands for never', { lifeSeconds: 9223372036854775000 }],
     ['scopes as a list', { after: (tokens: object) => ({ body: { ...tokens, scope: ['a', 'b'] } }) }],
     ['no token type, and empty members', { after: (tokens: object) => ({ body: { ...tokens, token_type: null, refresh_token: '' } }) }],
     ['a token of identity that is none', { after: (tokens: object) => ({ body: { ...tokens, id_token: 'none' } }) }],

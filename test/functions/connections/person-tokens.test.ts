@@ -1,5 +1,6 @@
 import { afterAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { createAction as createEnd } from '../../../functions/connections/end-connection.ts';
+import { openIssuers } from '../../../functions/connections/issuers.ts';
 import { createAction as createList } from '../../../functions/connections/list-connections.ts';
 import { connectionKeys } from '../../../functions/connections/records.ts';
 import { recheckAfterMs } from '../../../functions/core/execution/block-check.ts';
@@ -297,6 +298,7 @@ describe('the callback', () => {
       'The answer does not come from the issuer of this service',
     ],
     ['without the issuer that it announces', ({ iss: _, ...back }) => back, 'The answer does not come from the issuer of this service'],
+    ['without a code', ({ code: _, ...back }) => back, 'The answer does not come from the issuer of this service, or is incomplete'],
     ['with a code of somebody else', (back) => ({ ...back, code: 'canary-code-of-another' }), 'The code is not valid'],
     [
       'with an error',
@@ -334,13 +336,30 @@ describe('the callback', () => {
 });
 
 describe('a connection', () => {
-  const deps = { services: gate.services, credentials: gate.credentials, connections: parts.connections, issuers: parts.issuers };
+  // the function that ends connections has not obtained tokens
+  const issuers = openIssuers({ rules: { ports: [443], allowLoopback: true, ownHosts: [] } });
+  const deps = { services: gate.services, credentials: gate.credentials, connections: parts.connections, issuers };
   const verifyPerson = async () => subject;
   const list = () => invoke(createList({ verifyPerson, connections: parts.connections, table }), 'GET /api/connections');
   const end = (service_id: string) =>
     invoke(createEnd({ ...deps, verifyPerson, grants: parts.openGrants() }), 'DELETE /api/connections/{service_id}', {
       path: { service_id },
     });
+
+  test.each([
+    ['in the body', { authentication: 'post' }],
+    [
+      'in the body for that, as its metadata says',
+      { authentication: 'post', metadata: { revocation_endpoint_auth_methods_supported: ['client_secret_post'] } },
+    ],
+  ] as const)('is revoked at an issuer that wants the secret %s', async (_, behaviour) => {
+    Object.assign(issuer.behaviour, behaviour);
+    const { serviceId } = await parts.newService(origin, client());
+    await pages.connect(serviceId, browser);
+    issuer.revoked.length = 0;
+    expect(await end(serviceId)).toMatchObject({ status: 204 });
+    expect(issuer.revoked).toEqual([expect.stringContaining('canary-refresh')]);
+  });
 
   test('is listed, and ended by its person: tokens are revoked, and no call carries them', async () => {
     const { serviceId, uid } = await parts.newService(origin, client());

@@ -235,6 +235,12 @@ describe('the test of a credential', () => {
       () => ({ grant: 'client', ok: true, ...endpoints, expires_in: 3_600 }),
     ],
     [
+      'revokes the token of a client that authenticates in the body',
+      () => client({ grant: 'client' }),
+      { authentication: 'post' },
+      () => ({ grant: 'client', ok: true, ...endpoints, expires_in: 3_600 }),
+    ],
+    [
       'has the words of the issuer',
       () => client({ grant: 'client', client_secret: 'canary-of-another' }),
       {},

@@ -107,8 +107,10 @@ export async function startIssuer(changes: Partial<Behaviour> = {}) {
       const body = answer.body as Record<string, unknown>;
       return behaviour.after && body.access_token !== undefined ? behaviour.after(body) : answer;
     },
-    '/revoke': ({ body }) => {
-      const token = String(new URLSearchParams(body).get('token'));
+    '/revoke': (request) => {
+      const form = new URLSearchParams(request.body);
+      if (!isAuthenticated(request, form)) return refuse('invalid_client', 'Client authentication failed', 401);
+      const token = String(form.get('token'));
       revoked.push(token);
       refreshTokens.delete(token);
       return { body: {} };
