@@ -43,7 +43,9 @@ export const createAction =
     const { content } = call;
     const { requestId } = content;
     const { found, records } = await readCircumstances(intents, content);
-    requireNotStopped(records, claims);
+    // another agent that uses the same key may ask, too
+    const own = claims.sub === content.claims.sub ? records : (await readCircumstances(intents, { ...content, claims })).records;
+    requireNotStopped(own, claims);
     await proof?.use();
     const context = { executionId, baseUrl: request.baseUrl, requestId, protocol };
     const before = await deferred.stateOf(call, nowMs);

@@ -11,6 +11,7 @@ import { type Agent, execute, newAgent, obtainPat } from '../support/gate.ts';
 import { type Answer, refusalOf } from '../support/invoke.ts';
 import { loadPolicyTemplate } from '../support/policy.ts';
 import { intentOf } from '../support/records.ts';
+import { revokeAgent } from '../support/stop-agent.ts';
 
 let steps: Action;
 let worker: (executionId: string) => Promise<void>;
@@ -179,6 +180,18 @@ describe('Prefer: respond-async', () => {
     await expect(failing(id)).rejects.toThrow('no table');
     await worker(id);
     expect((await read(id)).body).toMatchObject({ status: 'done' });
+  });
+
+  test('its state is told to another agent of the same key, and not once the PATs of that have been revoked', async () => {
+    const other = { ...agent, agentId: `${agent.agentId}-2` };
+    const otherPat = await obtainPat(gate, other, template());
+    const id = idOf(await ask('DE', { Prefer: 'respond-async' }));
+    expect(await read(id, otherPat)).toMatchObject({ status: 200, body: { status: 'working' } });
+    await revokeAgent(gate.database.table, agent.agentId);
+    expect(await read(id, otherPat)).toMatchObject({ status: 200 });
+    expect((await read(id)).status).toBe(401);
+    await revokeAgent(gate.database.table, other.agentId);
+    expect((await read(id, otherPat)).status).toBe(401);
   });
 
   test('reading its state starts the worker if it has not started', async () => {
