@@ -246,8 +246,11 @@ export async function connect(url: string, options: ConnectOptions): Promise<Int
       return noteReceipt(noteHeaders(parse(text), headers), answered, parameters) as never;
     },
 
-    readExecution: async (execution, { signal } = {}) =>
-      bodyOf<ExecutionState>(await readState(execution, signal), ({ status }) => typeof status === 'string'),
+    readExecution: async (execution, { signal } = {}) => {
+      const read = await readState(execution, signal);
+      bodyOf<ExecutionState>(read, ({ status }) => typeof status === 'string');
+      return parse(read.text) as ExecutionState;
+    },
 
     obtainPat: async () => {
       const { text, expiresAtMs } = await pats.obtain();

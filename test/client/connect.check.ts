@@ -78,6 +78,11 @@ test('numbers keep every digit: integers beyond double precision are bigints, un
   service.faults[executePath] = [answer(), answer()];
   expect(await run(await open())).toEqual({ id: 9007199254740993n, price: 1.5 });
   expect(await run(await open({ parse: (text) => ({ text }) }))).toEqual({ text: '{"id":9007199254740993,"price":1.50}' });
+  const state = '{"status":"done","outcome":{"status":200,"body":{"id":9007199254740993}}}';
+  service.faults['/api/executions/01'] = [new Response(state, { headers: { 'Content-Type': 'application/json' } })];
+  expect(await (await open()).readExecution(`${baseUrl}/api/executions/01`)).toMatchObject({
+    outcome: { body: { id: 9007199254740993n } },
+  });
   await (await open()).execute(uid, { code: 'FR', id: 9007199254740993n }).catch(() => undefined);
   expect(service.requests.at(-1)?.body).toContain('"id":9007199254740993}');
 });

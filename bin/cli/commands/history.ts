@@ -129,7 +129,8 @@ export function addHistory(program: CommandUnknownOpts): void {
       const whole = count === 0 ? 'No entries are kept' : `Verified ${count} entries`;
       if (first === undefined)
         return terminal.say(head.seq === 0 ? 'The log is empty.' : `${whole}, up to ${head.seq}:${head.digest}.${begin}`);
-      const before = first.seq > (oldest?.seq ?? 1) ? `Entries up to ${first.seq - 1} are intact. ` : '';
+      const intact = Math.min(first.seq - 1, head.seq);
+      const before = intact >= (oldest?.seq ?? 1) ? `Entries up to ${intact} are intact. ` : '';
       const others = misfits.length > 1 ? ` ${misfits.length - 1} more ${misfits.length > 2 ? 'entries do' : 'entry does'} not match.` : '';
       const hint = first.problem === 'is missing.' ? ' Only admins of all namespaces can see every entry.' : '';
       throw new CliFailure('failure', `${before}Entry ${first.seq} ${first.problem}${others}${hint}${begin}`);

@@ -268,6 +268,9 @@ describe('the history', () => {
     const [, count, head = ''] = /^Verified (\d+) entries, up to (\d+:sha-256=[\w-]{43})\.\n$/.exec(String(whole)) ?? [];
     expect(head.split(':')[0]).toBe(count);
     expect(await verify('--expect', head)).toEqual([0, whole, '']);
+    const later = `${Number(count) + 500}${head.slice(head.indexOf(':'))}`;
+    const ends = `Entry ${Number(count) + 500} is expected, but the log ends before it.`;
+    expect(await verify('--expect', later)).toEqual([1, '', `Entries up to ${count} are intact. ${ends}\n`]);
     expect(JSON.parse(String((await verify('--json'))[1]))).toEqual({
       head: { seq: Number(count), digest: head.split(':')[1] },
       count: Number(count),
