@@ -4,6 +4,7 @@ import type { CompiledPolicy } from '../../functions/core/policy/compiled-policy
 import { placeholder } from '../../functions/core/policy/placeholder.ts';
 import { PolicyError, type Rule } from '../../functions/core/policy/reading.ts';
 import { parsePolicyTemplate } from '../../functions/core/policy/template.ts';
+import { unfilled } from '../../functions/core/policy/write-published.ts';
 import { readAnswer } from '../../registry/api.ts';
 import { CliFailure, usageFailure } from '../../registry/failure.ts';
 import { decodeText } from '../../registry/import/document.ts';
@@ -39,10 +40,13 @@ export function compile(policy: Policy, address: string, file = 'in force'): Com
   }
 }
 
-/** Reads a policy file that compiles. */
+/** Reads a policy file that compiles. In one that a gate has served, `{base_url}` replaces the address of that gate. */
 export function readTemplate(file: string): Policy {
   try {
-    const template = parsePolicyTemplate(decodeText(readBytes(file)));
+    const text = decodeText(readBytes(file));
+    const [, address] = /"uid"\s*:\s*"(https?:[^"]+)\/api\/policy"/.exec(text) ?? [];
+    const written = parsePolicyTemplate(text, address);
+    const template = address === undefined ? written : unfilled(written, address);
     compilePolicy(template, placeholder);
     return template;
   } catch (error) {

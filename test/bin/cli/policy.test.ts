@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { makeFolder } from '../../support/folder.ts';
@@ -62,6 +62,13 @@ test.each([
     code: 0,
     stdout: expect.stringContaining(`  the date is before ${start} (/permission/0/constraint/0)`),
   });
+});
+
+test('a policy as a gate serves it is read like the file that it was published from', async () => {
+  const file = join(folder, 'served.json');
+  const template = readFileSync(sample('no-large-refunds'), 'utf8');
+  writeFileSync(file, template.replaceAll('{base_url}', 'https://gate.example/prod'));
+  expect(await run(['policy', 'diff', sample('no-large-refunds'), file])).toMatchObject({ code: 0 });
 });
 
 test('a call is explained by the rules that decide, with reasons', async () => {
