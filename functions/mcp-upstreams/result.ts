@@ -52,12 +52,14 @@ export function toHttpAnswer(answer: UpstreamAnswer, { result, error }: JsonObje
   return as(200, others.length === 0 ? first : { items: [first, ...others] });
 }
 
-/** A part of the content: text as `value`, or as the object that it is in JSON, and bytes as `base64`. */
-function readPart({ type, resource, ...part }: JsonObject): JsonObject {
+/** A part of the content: text as `value`, or as the object that it is in JSON, bytes as `base64`, and a part of another type as it is. */
+function readPart(given: JsonObject): JsonObject {
+  const { type, resource, ...part } = given;
   const { text, data, blob = data, mimeType, uri, name, description } = isObject(resource) ? resource : part;
   const origin = { ...(uri !== undefined && { uri }), ...(mimeType !== undefined && { content_type: mimeType }) };
   if (blob !== undefined) return { base64: blob, ...origin };
   if (text !== undefined) return (type === 'text' && readObject(text)) || { value: text, ...origin };
+  if (uri === undefined) return given;
   return { ...origin, ...(name !== undefined && { name }), ...(description !== undefined && { description }) };
 }
 

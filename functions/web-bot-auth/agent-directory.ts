@@ -20,9 +20,18 @@ const maxCached = 500;
 
 const text = z.string().optional();
 
-/** A JWK set (RFC 7517 section 5). Only the members that a thumbprint depends on matter (RFC 7638 section 3.2). */
+/** Some directories state times in milliseconds. */
+const time = z
+  .number()
+  .transform((value) => (value > 1e11 ? value : value * 1_000))
+  .optional()
+  .catch(undefined);
+
+/** A JWK set (RFC 7517 section 5): the members that a thumbprint depends on (RFC 7638 section 3.2), and those that say when a key signs. */
 const directorySchema = z.object({
-  keys: z.array(z.object({ kty: z.string(), crv: text, x: text, y: text, n: text, e: text })).max(100),
+  keys: z
+    .array(z.object({ kty: z.string(), crv: text, x: text, y: text, n: text, e: text, use: z.unknown().optional(), nbf: time, exp: time }))
+    .max(100),
 });
 
 const refuse = (problem: string) => invalidParameter([{ path: '/agent_directory', problem }]);
@@ -49,7 +58,12 @@ export function openDirectories(
   async function read(origin: string, baseUrl: string): Promise<Known['found']> {
     try {
       const { success, data } = directorySchema.safeParse(await readDocument(new URL(directoryPath, origin), baseUrl));
-      if (success) return new Set(data.keys.map(canonicalDigest));
+      if (success)
+        return new Set(
+          data.keys.flatMap(({ use = 'sig', nbf = 0, exp = Number.POSITIVE_INFINITY, ...key }) =>
+            use === 'sig' && nbf <= now() && now() < exp ? canonicalDigest(key) : [],
+          ),
+        );
       return refuse('must lead to a JWK set: an object with keys, of which there are at most 100');
     } catch {
       return refuse(

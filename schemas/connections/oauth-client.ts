@@ -21,7 +21,10 @@ const scope = z
 
 /** A client of an OAuth issuer (RFC 6749 section 2), whose tokens calls carry, as admins see it. */
 export const oauthFacts = z.strictObject({
-  issuer: address.optional().describe('whose metadata is read (RFC 8414, OpenID Connect Discovery), unless endpoints are given'),
+  issuer: address
+    .regex(/^[^?#]*$/, 'must have neither a query nor a fragment')
+    .optional()
+    .describe('whose metadata is read (RFC 8414, OpenID Connect Discovery), unless endpoints are given'),
   authorization_endpoint: address.optional().describe('where people agree; with `token_endpoint`, in place of metadata'),
   token_endpoint: address.optional(),
   client_id: text,

@@ -121,6 +121,7 @@ describe('a client', () => {
       'must have both endpoints or none, because people agree at authorization_endpoint',
     ],
     ['another grant', { oauth: client({ grant: 'password' }) }, '/oauth/grant', ''],
+    ['a query', { oauth: client({ issuer: 'https://id.example.com/?p=x' }) }, '/oauth/issuer', 'must have neither a query nor a fragment'],
     ['an address that is none', { oauth: client({ issuer: 'file:///etc/passwd' }) }, '/oauth/issuer', ''],
     ['a scope with a space', { oauth: client({ scopes: ['a b'] }) }, '/oauth/scopes/0', ''],
     [

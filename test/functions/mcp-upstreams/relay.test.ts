@@ -123,9 +123,10 @@ describe('a tool of an MCP server', () => {
           { type: 'audio', data: png, mimeType: 'audio/wav' },
           { type: 'resource', resource: { uri: 'x://y', text: '{}', mimeType: 'text/plain' } },
           { type: 'resource_link', uri: 'x://z', name: 'Z' },
+          { type: 'chart', points: [1] },
         ],
       },
-      `{"items":[{"value":"a"},{"base64":"${png}","content_type":"audio/wav"},{"value":"{}","uri":"x://y","content_type":"text/plain"},{"uri":"x://z","name":"Z"}]}`,
+      `{"items":[{"value":"a"},{"base64":"${png}","content_type":"audio/wav"},{"value":"{}","uri":"x://y","content_type":"text/plain"},{"uri":"x://z","name":"Z"},{"type":"chart","points":[1]}]}`,
     ],
     ['nothing', { content: [] }, '{}'],
   ];

@@ -99,6 +99,13 @@ describe('an agent', () => {
     ['is cut off', async () => ({ headers: { 'Content-Length': '100000' }, body: await own() }), reading],
     ['has too many keys', async () => ({ body: JSON.stringify({ keys: Array(101).fill(jwkOf(agent)) }) }), keySet],
     ['lists another key', async () => ({ body: JSON.stringify({ keys: [jwkOf(await newAgent())] }) }), 'lists agent_public_key'],
+    ...[{ exp: 1_700_000_000 }, { nbf: 4_000_000_000 }, { nbf: 4_000_000_000_000 }, { use: 'enc' }].map(
+      (limits): [string, () => Promise<typeof answer>, string] => [
+        `lists its key with ${JSON.stringify(limits)}`,
+        async () => ({ body: JSON.stringify({ keys: [{ ...jwkOf(agent), ...limits }] }) }),
+        'lists agent_public_key',
+      ],
+    ),
     [
       'lists the kid alone',
       async () => ({ body: JSON.stringify({ keys: [{ ...jwkOf(await newAgent()), kid: await calculateJwkThumbprint(jwkOf(agent)) }] }) }),
@@ -108,6 +115,12 @@ describe('an agent', () => {
     answer = await answers();
     expect(refusalOf(await ask(agent))).toEqual(refusedFor(expect.stringContaining(problem)));
     expect(await agents.find(agent.agentId)).toBeUndefined();
+  });
+
+  test('an agent is verified by a key that its directory lists for signatures and for now', async () => {
+    const limits = { use: 'sig', nbf: 1_700_000_000, exp: 4_000_000_000_000, alg: 'ES256' };
+    answer = { body: JSON.stringify({ keys: [{ ...jwkOf(agent), ...limits }] }) };
+    expect(claimsOf(await ask(agent))).toMatchObject({ agent_domain: domain });
   });
 
   test.each(['ftp://bot.example', 'https://bot.example/keys', 'https://a@bot.example', 'https://BOT.example'])(
