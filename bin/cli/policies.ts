@@ -40,11 +40,20 @@ export function compile(policy: Policy, address: string, file = 'in force'): Com
   }
 }
 
+/** The address of the gate that serves a policy, which its `uid` begins with. */
+function servedBy(text: string): string | undefined {
+  try {
+    return /^(https?:.+)\/api\/policy$/.exec(JSON.parse(text).uid)?.[1];
+  } catch {
+    return undefined;
+  }
+}
+
 /** Reads a policy file that compiles. In one that a gate has served, `{base_url}` replaces the address of that gate. */
 export function readTemplate(file: string): Policy {
   try {
     const text = decodeText(readBytes(file));
-    const [, address] = /"uid"\s*:\s*"(https?:[^"]+)\/api\/policy"/.exec(text) ?? [];
+    const address = text.includes(placeholder) ? undefined : servedBy(text);
     const written = parsePolicyTemplate(text, address);
     const template = address === undefined ? written : unfilled(written, address);
     compilePolicy(template, placeholder);

@@ -47,7 +47,7 @@ export function openIssuers(options: TransportOptions) {
   const known = new QuickLRU<string, Promise<AuthorizationServer>>({ maxSize: 200, maxAge: metadataMs });
   /** used as long as it cannot be read again */
   const lastRead = new QuickLRU<string, AuthorizationServer>({ maxSize: 200 });
-  /** clients that have to send their secret in the body, although the issuer did not say so */
+  /** endpoints to which clients have to send their secret in the body, although the issuer did not say so */
   const posting = new Set<string>();
 
   const optionsFor = (baseUrl: string) => ({ [customFetch]: transport(baseUrl), [allowInsecureRequests]: true });
@@ -96,28 +96,31 @@ export function openIssuers(options: TransportOptions) {
   }
 
   /** The ways in which a client can authenticate (RFC 6749 section 2.3.1), the best first. */
-  function authenticationsOf(client: OAuthClient, offered: readonly string[] | undefined): ClientAuth[] {
+  function authenticationsOf(client: OAuthClient, offered: readonly string[] | undefined, isReversed: boolean): ClientAuth[] {
     const { client_secret: secret } = client;
     if (secret === undefined) return [None()];
     const all = { client_secret_basic: ClientSecretBasic(secret), client_secret_post: ClientSecretPost(secret) };
     const named = Object.entries(all).filter(([name]) => offered?.includes(name) ?? true);
     const usable = (named.length > 0 ? named : Object.entries(all)).map(([, authenticate]) => authenticate);
-    return posting.has(clientIdentity(client)) ? usable.reverse() : usable;
+    return isReversed ? usable.reverse() : usable;
   }
 
   /** Sends a request, and again in each other way to authenticate, until the issuer accepts one. */
   async function ask(
     client: OAuthClient,
+    endpoint: 'token' | 'revocation',
     offered: readonly string[] | undefined,
     send: (client: Client, authenticate: ClientAuth) => Promise<Response>,
   ): Promise<{ status: number; answer: Answer | undefined }> {
-    const authentications = authenticationsOf(client, offered);
+    const name = `${endpoint} ${clientIdentity(client)}`;
+    const authentications = authenticationsOf(client, offered, posting.has(name));
     for (const [at, authenticate] of authentications.entries()) {
       const response = await send({ client_id: client.client_id }, authenticate).catch(asUnsent);
       const answer = await readAnswer(response);
       const isUnauthenticated = response.status === 401 || answer?.error === 'invalid_client';
       if (isUnauthenticated && at < authentications.length - 1) continue;
-      if (at > 0 && !isUnauthenticated) posting.add(clientIdentity(client));
+      // only a success shows that the other way is the right one
+      if (at > 0 && response.ok && answer?.error === undefined && !posting.delete(name)) posting.add(name);
       return { status: response.status, answer };
     }
     throw new TypeError('a client has no way to authenticate');
@@ -136,7 +139,7 @@ export function openIssuers(options: TransportOptions) {
     const server = await metadataOf(client, baseUrl);
     const { client_id, client_secret } = client;
     const hide = hiding([client_secret, client_secret && formEncoded(client_secret), ...secrets]);
-    const { status, answer } = await ask(client, server.token_endpoint_auth_methods_supported, (oauthClient, authenticate) =>
+    const { status, answer } = await ask(client, 'token', server.token_endpoint_auth_methods_supported, (oauthClient, authenticate) =>
       send(server, oauthClient, authenticate, optionsFor(baseUrl)),
     );
     return toTokens(server, { client_id }, status, answer, hide);
@@ -227,7 +230,7 @@ export function openIssuers(options: TransportOptions) {
       const hint = refreshToken === undefined ? 'access_token' : 'refresh_token';
       const own = { ...optionsFor(baseUrl), additionalParameters: { token_type_hint: hint } };
       const offered = server.revocation_endpoint_auth_methods_supported ?? server.token_endpoint_auth_methods_supported;
-      const { status, answer } = await ask(client, offered, (oauthClient, authenticate) =>
+      const { status, answer } = await ask(client, 'revocation', offered, (oauthClient, authenticate) =>
         revocationRequest(server, oauthClient, authenticate, refreshToken ?? access, own),
       );
       if (status >= 400) throw new IssuerFailure('refused', wordsOf(answer ?? {}));

@@ -20,12 +20,12 @@ const maxCached = 500;
 
 const text = z.string().optional();
 
-/** Some directories state times in milliseconds. */
+/** Some directories state times in milliseconds. One that is no number allows no use. */
 const time = z
   .number()
   .transform((value) => (value > 1e11 ? value : value * 1_000))
   .optional()
-  .catch(undefined);
+  .catch(Number.NaN);
 
 /** A JWK set (RFC 7517 section 5): the members that a thumbprint depends on (RFC 7638 section 3.2), and those that say when a key signs. */
 const directorySchema = z.object({

@@ -43,6 +43,7 @@ export const discovery = {
     description:
       '`view=full` returns the whole record, in the form that PUT accepts. `terms` lists what the policy states about this intent in particular: conditions, limits and prices. Drafts are returned only with `view=full` and the token of an admin of the service.',
     credential: 'none',
+    errors: ['UNAUTHORIZED'],
     query: viewQuery,
     answer: z.union([describedDetails, fullIntent]),
     headers: ['ETag'],

@@ -32,9 +32,9 @@ export const intents = {
     path: '/api/services/{service_id}/intents',
     summary: "List a service's intents",
     description:
-      'Ordered by `intent_uid`. A page beyond the last is empty. With `view=full`, pages of at most 2 MB contain complete records. Admins of the service also see drafts. Other tokens are ignored, except with `view=full`, where they are refused.',
+      'Ordered by `intent_uid`. A page beyond the last is empty. With `view=full`, pages of at most 2 MB contain complete records. Admins of the service also see drafts. Other tokens are ignored, but one that has expired is refused.',
     credential: 'none',
-    errors: ['UNAUTHORIZED', 'FORBIDDEN'],
+    errors: ['UNAUTHORIZED'],
     query: serviceIntentsQuery,
     answer: z.union([intentList, fullIntentList]),
     headers: ['ETag', 'Link'],

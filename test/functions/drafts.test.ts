@@ -1,6 +1,7 @@
 import { afterAll, expect, test } from '@jest/globals';
 import { requireIntent } from '../../functions/core/registry/live-intents.ts';
 import { openRegistry } from '../../functions/core/registry/registry.ts';
+import { unavailable } from '../../functions/core/runtime/api-error.ts';
 import { openSqliteEngine } from '../../functions/core/search/sqlite/engine.ts';
 import { createAction as createGet } from '../../functions/get-intent.ts';
 import { createAction as createList } from '../../functions/list-service-intents.ts';
@@ -50,10 +51,12 @@ test('a draft is returned only by view=full, and only to admins of its service',
   }
 });
 
-test('the answer to a token does not reveal whether a draft exists', async () => {
-  for (const headers of [{ Authorization: 'Bearer not.a.token' }, { Authorization: `Bearer ${admins.userToken}` }]) {
+test('the answer to another token does not reveal whether a draft exists', async () => {
+  for (const token of ['not.a.token', admins.userToken, admins.expiredToken]) {
+    const headers = { Authorization: `Bearer ${token}` };
     const [draft, nothing] = [await get(two, { view: 'full' }, headers), await get(three, { view: 'full' }, headers)];
-    expect([refusalOf(draft), refusalOf(nothing)]).toEqual([refusals.noSuchIntent, refusals.noSuchIntent]);
+    expect(refusalOf(draft)).toEqual(refusalOf(nothing));
+    expect(draft.status).toBe(token === admins.expiredToken ? 401 : 404);
   }
   expect((await get(one, { view: 'full' }, { Authorization: 'Bearer not.a.token' })).status).toBe(200);
 });
@@ -64,8 +67,12 @@ test('a draft is listed and counted only for admins of its service', async () =>
   expect(await list(await asMember('admins:other'))).toEqual([1, one]);
   for (const Authorization of ['Bearer not.a.token', 'Basic x', '', `Bearer ${admins.userToken}`]) {
     expect(await list({ Authorization })).toEqual([1, one]);
-    expect([401, 403]).toContain(await list({ Authorization }, { view: 'full' }));
   }
+  expect(await list({ Authorization: `Bearer ${admins.expiredToken}` })).toBe(401);
+  const failing = createList({ ...registry, verifyAdmin: () => Promise.reject(unavailable('The key set cannot be fetched.')) });
+  const { service_id } = service;
+  const unverified = await invoke(failing, 'GET /api/services/{service_id}/intents', { path: { service_id }, headers: admins.headers });
+  expect(unverified.status).toBe(503);
   expect(await list(admins.headers)).toEqual(all);
   expect(await list(await asMember('admins:draft.example'))).toEqual(all);
   expect(await list(admins.headers, { page: '2', page_size: '1' })).toEqual([2, two]);

@@ -150,7 +150,8 @@ describe('view=full', () => {
     expect(others).toEqual([]);
     expect(page?.body).toMatchObject({ total_results: 4, intents: made.map((intent_uid, at) => ({ intent_uid, draft: at % 2 === 0 })) });
     expect(page?.body.intents[0]).toEqual((await getFull(made[0] ?? '', admins.headers)).body);
-    expect((await list(service_id, { view: 'full' }, { Authorization: 'Bearer not.a.token' })).status).toBe(401);
+    expect(uidsOf(await listAll(service_id, { page_size: '1' }, { Authorization: 'Bearer not.a.token' }))).toEqual(open);
+    expect((await list(service_id, { view: 'full' }, { Authorization: `Bearer ${admins.expiredToken}` })).status).toBe(401);
   });
 
   test.each<[title: string, change: (uid: string) => Promise<unknown>]>([

@@ -440,7 +440,7 @@ describe('an execution', () => {
       status: 503,
       code: 'SERVICE_UNAVAILABLE',
       message: "The credential of the intent's service cannot be read at the moment. Nothing was sent; try again after Retry-After.",
-      details: { reason: 'no_credential', outcome: 'not_sent' },
+      details: { reason: 'no_credential', outcome: 'not_sent', retry_after_seconds: 5 },
     });
     expect(upstream.seen).toEqual([]);
     await call('DELETE', undefined, id);

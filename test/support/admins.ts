@@ -17,13 +17,13 @@ export async function startAdmins() {
   const redirected = jest.spyOn(globalThis, 'fetch').mockImplementation((address, options) => {
     return fetch(address === `${issuer}/.well-known/jwks.json` ? `http://127.0.0.1:${port}` : address, options);
   });
-  const sign = (claims: object, subject = 'somebody') =>
+  const sign = (claims: object, subject = 'somebody', expiry = '1h') =>
     new SignJWT({ token_use: 'access', client_id: clientId, scope: 'openid', ...claims })
       .setProtectedHeader({ alg: 'RS256', kid })
       .setIssuer(issuer)
       .setSubject(subject)
       .setIssuedAt()
-      .setExpirationTime('1h')
+      .setExpirationTime(expiry)
       .sign(privateKey);
   const tokenOf = (groups: string[]) => sign({ username: 'alice', 'cognito:groups': groups });
   const adminToken = await tokenOf(['admins']);
@@ -32,6 +32,7 @@ export async function startAdmins() {
     /** access tokens of an admin, and of a user who is not one */
     adminToken,
     userToken: await tokenOf([]),
+    expiredToken: await sign({ 'cognito:groups': ['admins'] }, 'somebody', '-1s'),
     /** those of the admin */
     headers: { Authorization: `Bearer ${adminToken}` },
     /** an access token of a member of these groups */

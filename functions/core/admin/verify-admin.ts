@@ -1,4 +1,5 @@
 import { CognitoJwtVerifier } from 'aws-jwt-verify';
+import { JwtExpiredError } from 'aws-jwt-verify/error';
 import { assertIsJwks, SimpleJwksCache } from 'aws-jwt-verify/jwk';
 import { importIdPattern, importIdProblem } from '../../../schemas/header.ts';
 import { isNamespace } from '../../../schemas/intent-uid.ts';
@@ -124,14 +125,18 @@ function readKeys(bytes: ArrayBuffer) {
   return keySet;
 }
 
-/** The admin who calls a public endpoint, if any. Other tokens are ignored. */
-export async function findAdmin(request: ApiRequest, verifyAdmin: VerifyAdmin): Promise<Admin | undefined> {
+/**
+ * The admin who calls a public endpoint, if any. Other tokens are ignored.
+ * @param refusesExpired - whether a token that has expired is refused, so that its admin does not take drafts for missing
+ */
+export async function findAdmin(request: ApiRequest, verifyAdmin: VerifyAdmin, refusesExpired = false): Promise<Admin | undefined> {
   if (request.headerValues('authorization').length === 0) return undefined;
   try {
     return await verifyAdmin(request);
   } catch (error) {
-    if (error instanceof ApiError) return undefined;
-    throw error;
+    const isNoAdmin = error instanceof ApiError && (error.code === 'UNAUTHORIZED' || error.code === 'FORBIDDEN');
+    if (!isNoAdmin || (refusesExpired && error.cause instanceof JwtExpiredError)) throw error;
+    return undefined;
   }
 }
 

@@ -32,8 +32,6 @@ export interface QueuedCall {
   /** digests of the holder's principal and of the agent_id that it presents */
   holder: string;
   agent: string;
-  /** digest of the policy and the generation of PATs under which it was requested; once another one replaces either, it is void */
-  under: string;
   /** when the gate first issued a PAT to the agent, in milliseconds since the epoch */
   since: number;
   /** when the call gives up its place, in milliseconds since the epoch */
@@ -55,11 +53,10 @@ const digestAgent = (agentId: string): string => digest(foldName(agentId));
 
 export const digestHolder = (claims: PatClaims): string => digest(holderOf(claims).principal);
 
-export const queuedCall = (claims: PatClaims, call: Omit<QueuedCall, 'holder' | 'agent' | 'under'>): QueuedCall => ({
+export const queuedCall = (claims: PatClaims, call: Omit<QueuedCall, 'holder' | 'agent'>): QueuedCall => ({
   ...call,
   holder: digestHolder(claims),
   agent: digestAgent(presentedId(claims.sub, holderOf(claims).principal)),
-  under: digest(`${claims.pol} ${claims.gen}`),
 });
 
 /** Whether a block of this agent, by its id and its key, covers the call. */
@@ -92,6 +89,12 @@ export async function listQueue(table: Pick<Table, 'getAll'>, queue: Queue, nowM
   return calls.sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
+/** The id of the call of a holder that has been in a queue for the longest. */
+export async function oldestOf(table: Pick<Table, 'get'>, queue: Queue, holder: string, nowMs: number): Promise<string | undefined> {
+  const calls = await readCalls(await table.get<PartItem>(partOf(queue, holder)), nowMs);
+  return calls.find((call) => call.holder === holder)?.id;
+}
+
 const tooMany = (message: string) =>
   new ApiError('TOO_MANY_REQUESTS', message, {
     details: { reason: 'waiting_calls', outcome: 'not_sent' },
@@ -100,7 +103,7 @@ const tooMany = (message: string) =>
 
 const refusals: Record<Queue, Record<'ofHolder' | 'inAll', string>> = {
   held: {
-    ofHolder: `${maxOfHolder} of your calls are waiting for approval, which is the maximum. Wait until some are decided; the address of a call whose intent has changed frees its place.`,
+    ofHolder: `${maxOfHolder} of your calls are waiting for approval, which is the maximum. Wait until some are decided.`,
     inAll: 'Too many calls are waiting for approval. Try again later, or ask the operators of this gate to decide.',
   },
   callQueue: {
@@ -124,8 +127,7 @@ function findDisplaced(calls: readonly QueuedCall[], call: QueuedCall, nowMs: nu
 }
 
 /**
- * Plans how a call takes a place in its queue. Reads one item. If the holder has too many calls that wait for approval, those that are void since the
- * agent got its present PAT give up their places.
+ * Plans how a call takes a place in its queue. Reads one item.
  * @param begun - ids of calls that have turned out to have begun
  * @returns the write, and the call that has to give way in the same transaction
  * @throws ApiError TOO_MANY_REQUESTS if there is no place
@@ -139,11 +141,8 @@ export async function planEntry(
 ): Promise<{ write: Write; displaced: QueuedCall | undefined }> {
   const key = partOf(queue, call.holder);
   const part = await table.get<PartItem>(key);
-  const all = await readCalls(part, nowMs);
-  const isFull = (calls: QueuedCall[]) => calls.filter(({ holder }) => holder === call.holder).length >= maxOfHolder;
-  const isVoid = ({ holder, agent, under }: QueuedCall) => holder === call.holder && agent === call.agent && under !== call.under;
-  const calls = queue === 'held' && isFull(all) ? all.filter((one) => !isVoid(one)) : all;
-  if (isFull(calls)) throw tooMany(refusals[queue].ofHolder);
+  const calls = await readCalls(part, nowMs);
+  if (calls.filter(({ holder }) => holder === call.holder).length >= maxOfHolder) throw tooMany(refusals[queue].ofHolder);
   const displaced = calls.length < maxOfPart ? undefined : findDisplaced(calls, call, nowMs, begun);
   if (calls.length >= maxOfPart && !displaced) throw tooMany(refusals[queue].inAll);
   return { write: await writePart(key, part, [...calls.filter((one) => one !== displaced), call]), displaced };

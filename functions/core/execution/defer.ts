@@ -14,11 +14,11 @@ import type { IdempotentCalls } from './idempotent-call-store.ts';
 import type { Hold, Instead } from './instead.ts';
 import { takeKey } from './once.ts';
 import { prefersAsync, type Resolved } from './resolve.ts';
-import { openVoidCheck } from './void-check.ts';
+import { openVoidChecks } from './void-check.ts';
 
 export interface DeferralParts {
   calls: Pick<IdempotentCalls, 'find' | 'free'>;
-  deferred: Pick<DeferredCalls, 'begin' | 'find' | 'makeVoid'>;
+  deferred: Pick<DeferredCalls, 'begin' | 'find' | 'findOldest' | 'makeVoid'>;
   intents: Pick<LiveIntents, 'findWith'>;
   start: (executionId: string) => Promise<void>;
   instead: Instead;
@@ -29,6 +29,8 @@ export const longestStartMs = 15 * 60_000;
 
 /** Accepts calls that are made later, with 202. They are counted against limits only when they are made. */
 export function openDeferral({ calls, deferred, intents, start, instead }: DeferralParts) {
+  const { voidIfStale, freePlace } = openVoidChecks(deferred, intents);
+
   async function store(execution: Execution, { call, guards }: Resolved, hold?: Hold): Promise<ApiResponse> {
     const { request, nowMs, caller, logLine } = execution;
     const { executionId } = logLine;
@@ -49,7 +51,11 @@ export function openDeferral({ calls, deferred, intents, start, instead }: Defer
     const tell = (told: Promise<void>) =>
       told.catch((error: unknown) => log.warn('deferred call not announced or started', { cause: describeCause(error) }));
     const earlier = await takeKey(calls, { keyed, baseUrl }, guards, async () => {
-      const begun = await deferred.begin(keyed, content, untilMs, call.records.agent?.first_seen ?? nowMs);
+      const begin = () => deferred.begin(keyed, content, untilMs, call.records.agent?.first_seen ?? nowMs);
+      const begun = await begin().catch(async (refusal: unknown) => {
+        if (hold && isFull(refusal) && (await freePlace(execution))) return begin();
+        throw refusal;
+      });
       if (begun.state === 'working') await tell(start(begun.executionId));
       return begun;
     });
@@ -77,9 +83,11 @@ export function openDeferral({ calls, deferred, intents, start, instead }: Defer
           ? store(execution, resolved)
           : undefined),
 
-    voidIfStale: openVoidCheck(deferred, intents),
+    voidIfStale,
   };
 }
+
+const isFull = (refusal: unknown): boolean => refusal instanceof ApiError && refusal.details.reason === 'waiting_calls';
 
 const keyToDefer = () =>
   keyRequired(

@@ -63,9 +63,6 @@ export function describeExecution(used: UsedKey, context: StateContext): Executi
 }
 
 function describeOutcome(outcome: Outcome, context: StateContext): (ExecutionState & { status: 'done' })['outcome'] {
-  // a state has no header fields of its own for the outcome
-  const { 'Retry-After': seconds } = outcome.headers ?? {};
-  const details = seconds === undefined ? {} : { retry_after_seconds: Number(seconds) };
-  const { status, body } = outcome instanceof ApiError ? describeError(outcome.withDetails(details), context) : outcome;
+  const { status, body } = outcome instanceof ApiError ? describeError(outcome, context) : outcome;
   return { status, body: body as Record<string, unknown> };
 }

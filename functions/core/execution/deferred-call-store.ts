@@ -8,7 +8,7 @@ import type { Condition } from '../table/expression.ts';
 import { keys } from '../table/keys.ts';
 import { backOff, persist } from '../table/retry.ts';
 import type { Item, Table, Write } from '../table/table.ts';
-import { digestHolder, isCovered, leaveQueue, listQueue, planEntry, type Queue, queuedCall } from './call-queue.ts';
+import { digestHolder, isCovered, leaveQueue, listQueue, oldestOf, planEntry, type Queue, queuedCall } from './call-queue.ts';
 import {
   type CallItem,
   describeUsedKey,
@@ -124,6 +124,17 @@ export function openDeferredCalls(table: Table) {
     return entry && moveCall({ ...entry, executionId }, unbegun[queue], { state: 'void', started_at: nowMs, reason }, nowMs);
   }
 
+  /** Finds a deferred call by id; undefined if it has expired or its key has been reused. */
+  async function find(executionId: string): Promise<DeferredCall | undefined> {
+    const entry = isUlid(executionId) ? await table.get<ExecutionItem>(keys.execution(executionId)) : undefined;
+    if (!entry) return undefined;
+    const { account, key } = entry;
+    const item = await table.get<CallItem>(keys.call(account, key));
+    if (item?.execution_id !== executionId || !item.deferred) return undefined;
+    const content = (await unpack(item.deferred)) as DeferredContent;
+    return { executionId, account, key, item, content };
+  }
+
   const leave = ({ content, executionId }: DeferredCall): Promise<void> =>
     leaveQueue(table, queueOf(content), digestHolder(content.claims), [executionId]);
 
@@ -185,15 +196,12 @@ export function openDeferredCalls(table: Table) {
       }, table.pause);
     },
 
-    /** Finds a deferred call by id; undefined if it has expired or its key has been reused. */
-    async find(executionId: string): Promise<DeferredCall | undefined> {
-      const entry = isUlid(executionId) ? await table.get<ExecutionItem>(keys.execution(executionId)) : undefined;
-      if (!entry) return undefined;
-      const { account, key } = entry;
-      const item = await table.get<CallItem>(keys.call(account, key));
-      if (item?.execution_id !== executionId || !item.deferred) return undefined;
-      const content = (await unpack(item.deferred)) as DeferredContent;
-      return { executionId, account, key, item, content };
+    find,
+
+    /** The call of the holder of a PAT that has waited for approval the longest. */
+    async findOldest(claims: PatClaims, nowMs: number): Promise<DeferredCall | undefined> {
+      const id = await oldestOf(table, 'held', digestHolder(claims), nowMs);
+      return id === undefined ? undefined : find(id);
     },
 
     stateOf: ({ item }: DeferredCall, nowMs: number): Promise<UsedKey> => describeUsedKey(item, { fingerprint: item.fingerprint, nowMs }),

@@ -7,8 +7,9 @@ import { holderOf } from '../pat/holder.ts';
 import type { LiveIntent, LiveIntents } from '../registry/live-intents.ts';
 import { ApiError } from '../runtime/api-error.ts';
 import { notApproved } from './deferred-answers.ts';
-import type { DeferredCalls, DeferredContent } from './deferred-call-store.ts';
+import type { DeferredCall, DeferredCalls, DeferredContent } from './deferred-call-store.ts';
 import type { Execution } from './execution.ts';
+import type { UsedKey } from './idempotent-call-store.ts';
 
 /** The state that a deferred call depends on. If any of it changes, the call becomes void. */
 export interface Circumstances {
@@ -47,20 +48,33 @@ export function findChangeSinceRequest(
   return isSame ? undefined : voidBecause("The header fields of the intent's service have changed");
 }
 
-/**
- * Opens the check of a repeated request for a waiting call: the earlier call that the 202 names may have become void.
- * @returns a function that throws ApiError FORBIDDEN if it has, else returns the response
- */
-export function openVoidCheck(deferred: Pick<DeferredCalls, 'find' | 'makeVoid'>, intents: Pick<LiveIntents, 'findWith'>) {
-  return async ({ logLine, caller, nowMs }: Execution, response: ApiResponse): Promise<ApiResponse> => {
-    const state = response.body as PendingExecution;
-    if (response.status !== 202 || state.status !== 'waiting' || executionIdOf(state) === logLine.executionId) return response;
-    const call = await deferred.find(executionIdOf(state));
-    const change =
-      call &&
-      findChangeSinceRequest(call.content, { ...(await readCircumstances(intents, call.content)), policy: caller.policy.reference });
-    const used = change && (await deferred.makeVoid(call, change, nowMs));
-    if (used?.state === 'expired') throw notApproved('expired', used.reason);
-    return response;
+/** Opens the checks of earlier calls that wait for approval: when a request is repeated, and when one finds no place. */
+export function openVoidChecks(deferred: Pick<DeferredCalls, 'find' | 'findOldest' | 'makeVoid'>, intents: Pick<LiveIntents, 'findWith'>) {
+  /** Makes a call void if its circumstances have changed. @returns its state then */
+  async function check(call: DeferredCall | undefined, { caller, nowMs }: Execution): Promise<UsedKey | undefined> {
+    if (!call) return undefined;
+    const { pol, aud, iat } = call.content.claims;
+    const { claims, policy } = caller;
+    // the policy of this request need not be later than that of a call with a later PAT, and has another reference at another address
+    if (aud !== claims.aud || (pol !== claims.pol && iat > claims.iat)) return undefined;
+    const change = findChangeSinceRequest(call.content, { ...(await readCircumstances(intents, call.content)), policy: policy.reference });
+    return change && deferred.makeVoid(call, change, nowMs);
+  }
+
+  return {
+    /** Returns the response to a request, unless that is 202 for an earlier call. @throws ApiError FORBIDDEN if that call has become void */
+    async voidIfStale(execution: Execution, response: ApiResponse): Promise<ApiResponse> {
+      const state = response.body as PendingExecution;
+      if (response.status !== 202 || state.status !== 'waiting' || executionIdOf(state) === execution.logLine.executionId) return response;
+      const used = await check(await deferred.find(executionIdOf(state)), execution);
+      if (used?.state === 'expired') throw notApproved('expired', used.reason);
+      return response;
+    },
+
+    /** Frees the place of the caller's oldest call if it has become void. @returns whether it has */
+    async freePlace(execution: Execution): Promise<boolean> {
+      const used = await check(await deferred.findOldest(execution.caller.claims, execution.nowMs), execution);
+      return used?.state === 'expired';
+    },
   };
 }

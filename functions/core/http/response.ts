@@ -29,10 +29,16 @@ export const entityTag = (text: string): string => `"${createHash('sha256').upda
 export const recordTag = ({ rev }: { rev: number }, ...parts: (string | number)[]): string => `"${[rev, ...parts].join('.')}"`;
 
 /**
- * The response to a cacheable read, with `ETag` and `Cache-Control: no-cache` (store, but revalidate before use), so that the next read sees every change.
+ * The response to a cacheable read, with `ETag` and `Cache-Control: no-cache` (store, but revalidate before use), so that the next read sees every change,
+ * also that a page is not the last one any more.
  */
-export const revalidated = (body: unknown, etag = entityTag(JSON.stringify(body)), headers: Record<string, string> = {}): ApiResponse =>
-  ok(body, { ETag: etag, 'Cache-Control': 'no-cache', ...headers });
+export const revalidated = (body: unknown, etag?: string, { Link: link = '', ...headers }: Record<string, string> = {}): ApiResponse =>
+  ok(body, {
+    ETag: etag ?? entityTag(JSON.stringify(body) + link),
+    'Cache-Control': 'no-cache',
+    ...(link !== '' && { Link: link }),
+    ...headers,
+  });
 
 /**
  * Whether an `If-Match` field names a revision of a record (RFC 9110 section 13.1.1); `*` and an absent field name every revision. The entity tags of

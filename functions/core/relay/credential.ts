@@ -33,7 +33,7 @@ export function withCredential(request: UpstreamRequest, { query }: CredentialVa
   return {
     ...request,
     headers,
-    url: `${address}?${[...without(rest.join('?'), names), ...own].join('&')}`,
+    url: [address, [...without(rest.join('?'), names), ...own].join('&')].filter(Boolean).join('?'),
     ...(typeof body === 'string' && isFormType(contentType) && { body: without(body, names).join('&') }),
     ...(Buffer.isBuffer(body) && boundary !== undefined && { body: withoutParts(body, boundary, names) }),
   };

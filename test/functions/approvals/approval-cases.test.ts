@@ -287,6 +287,23 @@ test.each<[string, string, () => Promise<unknown>]>([
   expect(calls()).toEqual([]);
 });
 
+test('once 20 calls wait, each that has become void gives its place to a new one, and the others keep theirs', async () => {
+  const later = (at: number | string, token = pat) => ask(undefined, { token, headers: { 'Idempotency-Key': `key-${number}-${at}` } });
+  for (let at = 1; at < 20; at++) expect((await later(at)).status).toBe(202);
+  await isRefused(later('more'), 429, 'TOO_MANY_REQUESTS', 'waiting_calls');
+  const template = approvalTemplate({ rate: 7 });
+  execution = parts.openExecute({ template });
+  // the two PATs are told apart by the second of their issue
+  await new Promise((resolve) => setTimeout(resolve, 1_001));
+  const next = await obtainPat(gate, agent, template);
+  for (let at = 20; at < 40; at++) expect((await later(at, next)).status).toBe(202);
+  await isRefused(later('more', next), 429, 'TOO_MANY_REQUESTS', 'waiting_calls');
+  // the former policy again: its calls stay void, and the later ones wait
+  execution = parts.openExecute({ template: approvalTemplate() });
+  await isRefused(later('more'), 429, 'TOO_MANY_REQUESTS', 'waiting_calls');
+  expect(await read()).toMatchObject({ status: 'expired', reason: expect.stringContaining('The policy has changed') });
+});
+
 test('if the worker dies during a call, its outcome is unknown and it is not repeated', async () => {
   await approve();
   const { table } = gate.database;

@@ -129,6 +129,17 @@ describe('issuers as people meet them', () => {
     expect(await call(uid)).toMatchObject({ status: 200, body: { name: 'gate' } });
   });
 
+  test('a refusal does not show which way to authenticate is the right one', async () => {
+    const refuse = (form: URLSearchParams) => (form.has('client_secret') ? { status: 400, body: { error: 'invalid_request' } } : undefined);
+    Object.assign(issuer.behaviour, { authentication: 'basic', before: refuse });
+    const issuers = openIssuers({ rules: { ports: [443], allowLoopback: true, ownHosts: [] } });
+    const given = client() as Parameters<typeof issuers.obtain>[0];
+    await expect(issuers.obtain({ ...given, client_secret: 'wrong' }, baseUrl)).rejects.toMatchObject({
+      words: { error: 'invalid_request' },
+    });
+    expect(await issuers.obtain(given, baseUrl)).toMatchObject({ access: expect.stringContaining('canary') });
+  });
+
   test('a token of 16 KB is obtained', async () => {
     const long = `canary-${'x'.repeat(14_000)}`;
     issuer.behaviour.after = (tokens) => ({ body: { ...tokens, access_token: long } });

@@ -426,9 +426,13 @@ describe('a session', () => {
     [
       'fails',
       (response) => json(response, {}, 503),
-      [503, 'SERVICE_UNAVAILABLE', { reason: 'unreachable', outcome: 'not_sent', upstream_status: 503 }],
+      [503, 'SERVICE_UNAVAILABLE', { reason: 'unreachable', outcome: 'not_sent', retry_after_seconds: 5, upstream_status: 503 }],
     ],
-    ['breaks off', (response) => response.destroy(), [503, 'SERVICE_UNAVAILABLE', { reason: 'unreachable', outcome: 'not_sent' }]],
+    [
+      'breaks off',
+      (response) => response.destroy(),
+      [503, 'SERVICE_UNAVAILABLE', { reason: 'unreachable', outcome: 'not_sent', retry_after_seconds: 5 }],
+    ],
   ];
 
   test('a server that denies each session is left alone for a while: what is not sent counts towards no limit', async () => {
@@ -436,7 +440,11 @@ describe('a session', () => {
     const uid = await register();
     for (let call = 0; call < 12; call++) await run(uid);
     expect(upstream.methods().filter((method) => method === 'initialize').length).toBe(5);
-    expect(shown(await run(uid))).toEqual([503, 'SERVICE_UNAVAILABLE', { reason: 'resting', outcome: 'not_sent' }]);
+    expect(shown(await run(uid))).toEqual([
+      503,
+      'SERVICE_UNAVAILABLE',
+      { reason: 'resting', outcome: 'not_sent', retry_after_seconds: 10 },
+    ]);
     server.before = undefined;
     expect((await run(uid, { p: 1 }, {}, await obtainPat(gate, await newAgent()))).body).toEqual({ p: 1 });
   });

@@ -99,7 +99,7 @@ describe('an agent', () => {
     ['is cut off', async () => ({ headers: { 'Content-Length': '100000' }, body: await own() }), reading],
     ['has too many keys', async () => ({ body: JSON.stringify({ keys: Array(101).fill(jwkOf(agent)) }) }), keySet],
     ['lists another key', async () => ({ body: JSON.stringify({ keys: [jwkOf(await newAgent())] }) }), 'lists agent_public_key'],
-    ...[{ exp: 1_700_000_000 }, { nbf: 4_000_000_000 }, { nbf: 4_000_000_000_000 }, { use: 'enc' }].map(
+    ...[{ exp: 1_700_000_000 }, { nbf: 4_000_000_000 }, { nbf: 4_000_000_000_000 }, { exp: '4000000000' }, { use: 'enc' }].map(
       (limits): [string, () => Promise<typeof answer>, string] => [
         `lists its key with ${JSON.stringify(limits)}`,
         async () => ({ body: JSON.stringify({ keys: [{ ...jwkOf(agent), ...limits }] }) }),

@@ -44,7 +44,7 @@ const crowded = expect.objectContaining({
   code: 'SERVICE_UNAVAILABLE',
   status: 503,
   message: "Too many calls are waiting for the host of the intent's endpoint. Nothing was sent; try again after Retry-After.",
-  details: { reason: 'crowded', outcome: 'not_sent' },
+  details: { reason: 'crowded', outcome: 'not_sent', retry_after_seconds: 5 },
   headers: { 'Retry-After': '5' },
   fault: 'upstream',
 });

@@ -42,5 +42,9 @@ test.each(['current', 'next'])(
     const { url, headers } = withCredential(theirs, which === 'next' ? next : current, { ...current, next, origins: [] });
     expect(url).toBe(`https://api.example.com/?q=1&${which === 'next' ? 'scope' : 'tenant'}=ours`);
     expect(headers).toEqual({ 'X-Q': '1' });
+    const bare = { method: 'GET', url: 'https://api.example.com/' } as const;
+    expect(withCredential(bare, values({}, { 'X-Key': 'ours' }), { ...values({}, { 'X-Key': 'ours' }), next, origins: [] }).url).toBe(
+      bare.url,
+    );
   },
 );
