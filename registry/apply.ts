@@ -25,6 +25,8 @@ export interface Applied {
   updated: number;
   removed: number;
   failed: Failed[];
+  /** why the record of the service, and with it the rest, could not be saved */
+  refused?: Omit<Failed, 'intent_uid'>;
   /** changed members of the service's record */
   service_changed?: string[];
 }
@@ -111,6 +113,17 @@ export async function applyChanges(context: RegistryContext, changes: ServiceCha
   if (isNew && failed.length > 0 && applied.created === 0 && (await removeIfEmpty(context, serviceId))) applied.service_id = undefined;
   failed.sort((left, right) => (left.intent_uid < right.intent_uid ? -1 : 1));
   return applied;
+}
+
+/**
+ * The result for a service that the gate has refused, so that others can be changed nevertheless.
+ * @throws errors that would affect every other service, such as a refused token
+ */
+export function refusedService(error: unknown): Applied {
+  const isOfService = error instanceof Refusal && error.status < 500 && error.status !== 401 && error.details.reason !== 'not_admin';
+  if (!isOfService) throw error;
+  const { message, issues } = error;
+  return { service_id: undefined, created: 0, updated: 0, removed: 0, failed: [], refused: { message, issues } };
 }
 
 /** @returns whether the service is gone. It stays if someone else has added intents, or if it cannot be deleted. */

@@ -32,7 +32,8 @@ async function readSessions(): Promise<Record<string, Session>> {
   try {
     return ((await readPrivateJson(path)) ?? {}) as Record<string, Session>;
   } catch (cause) {
-    if (!(cause instanceof IntentGateError)) throw cause;
+    if (!(cause instanceof IntentGateError))
+      throw new CliFailure('failure', `The file ${path} cannot be read (${(cause as NodeJS.ErrnoException).code}).`, { cause });
     if (cause.code === 'UNSAFE_FILE') throw new CliFailure('credentials', cause.message, { cause });
     throw new CliFailure('failure', `The file ${path} is damaged. Remove it and sign in again.`, { cause });
   }

@@ -84,11 +84,13 @@ export function noteOtherOrigins(terminal: Terminal, changes: ServiceChanges): v
   for (const sentence of describeOtherOrigins(changes)) terminal.remark(sentence);
 }
 
-export function showApplied(terminal: Terminal, name: string, { created, updated, removed, failed, service_changed }: Applied): void {
-  for (const { intent_uid, message, issues } of failed) {
+export function showApplied(terminal: Terminal, name: string, applied: Applied): void {
+  const { created, updated, removed, failed, refused, service_changed } = applied;
+  for (const { intent_uid, message, issues } of refused ? [{ intent_uid: name, ...refused }] : failed) {
     terminal.say(`  ${terminal.style('red', '!')} ${intent_uid}: ${message}`);
     for (const { path, problem } of issues) terminal.say(`      ${path || '/'} ${problem}`);
   }
+  if (refused) return;
   terminal.say(
     `${terminal.style('bold', name)}: ${created} created, ${updated} changed, ${removed} removed${failed.length > 0 ? `, ${failed.length} failed` : ''}${service_changed ? `, service record changed (${service_changed.join(', ')})` : ''}`,
   );
@@ -96,9 +98,11 @@ export function showApplied(terminal: Terminal, name: string, { created, updated
 
 export function requireSuccess(applied: readonly Applied[]): void {
   const count = applied.reduce((sum, { failed }) => sum + failed.length, 0);
-  if (count > 0)
+  const services = applied.filter(({ refused }) => refused).length;
+  const what = [...(services > 0 ? [plural(services, 'service')] : []), ...(count > 0 ? [plural(count, 'intent')] : [])];
+  if (what.length > 0)
     throw new CliFailure(
       'failure',
-      `${plural(count, 'intent')} failed; all other changes were made. Fix the problems and run the command again.`,
+      `${what.join(' and ')} failed; all other changes were made. Fix the problems and run the command again.`,
     );
 }

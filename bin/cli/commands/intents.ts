@@ -1,6 +1,7 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import type * as z from 'zod';
 import { readAnswer } from '../../../registry/api.ts';
+import { usageFailure } from '../../../registry/failure.ts';
 import { parseInput, readInput } from '../../../registry/input.ts';
 import { normalizeIntent } from '../../../registry/normal-form.ts';
 import { intentPath, listAllIntents, requireService, servicePath } from '../../../registry/read.ts';
@@ -41,6 +42,8 @@ export function addIntents(program: CommandUnknownOpts): void {
     .action(async (words, { service, namespace, tags, limit }, command) => {
       const { api, terminal } = openContext(command);
       if (service !== undefined) {
+        if (words.length > 0 || namespace !== undefined || tags !== undefined || command.getOptionValueSource('limit') !== 'default')
+          throw usageFailure('--service lists all intents of the service: leave out the words, --namespace, --tags and --limit.');
         const all = await listAllIntents(api, (await requireService(api, service)).record.service_id);
         terminal.table(
           all.map(({ intent_uid, intent_name, deprecated, draft }) => [
@@ -57,7 +60,8 @@ export function addIntents(program: CommandUnknownOpts): void {
       terminal.table(page.intents.map(({ intent_uid, intent_name, service_name }) => [intent_uid, service_name, intent_name]));
       if (total_results > page.intents.length)
         terminal.remark(`Showing ${page.intents.length} of ${total_results}. Use --limit to see up to 100.`);
-      terminal.json(page);
+      if (total_results === 0) terminal.remark('No intent matches.');
+      terminal.json(terminal.format === 'csv' ? page.intents : page);
     });
   intents
     .command('show <uid>')

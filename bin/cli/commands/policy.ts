@@ -64,7 +64,7 @@ export function addPolicy(program: CommandUnknownOpts): void {
       const { api, terminal } = openContext(command);
       const [versions, { etag }] = await Promise.all([Array.fromAsync(listVersions(api)), readVersion(api)]);
       const inForce = await Promise.all(versions.slice(0, 1).map(async ({ version }) => (await readVersion(api, version)).etag === etag));
-      terminal.json({ versions });
+      terminal.json(terminal.format === 'csv' ? versions : { versions });
       terminal.table(
         versions.map(({ seq, at, actor, version }, at_) => [
           String(seq),
@@ -110,7 +110,7 @@ async function explain(context: CliContext, uid: string, agent: JudgedAgent, { p
   const names = await readNames(context, registry, rules, [uid]);
   const unknown = checkNames(context, rules, names);
   const intent = names?.intents.find(({ intentUid: known }) => known === uid);
-  if (names && !intent) throw new CliFailure('differences', `${sayUnknownIntent(uid, names)}.`);
+  if (names && !intent) throw new CliFailure('failure', `${sayUnknownIntent(uid, names)}.`);
   const { definition } = intent ?? {};
   const inputOf = (name: string) => definition?.input_parameters.find((input) => input.name === name);
   const given = Object.fromEntries(written.map(([name, text]) => [name, readValueFor(text, inputOf(name))]));

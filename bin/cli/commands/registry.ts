@@ -1,5 +1,5 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
-import { type Applied, applyChanges } from '../../../registry/apply.ts';
+import { type Applied, applyChanges, refusedService } from '../../../registry/apply.ts';
 import { compareService, hasDifferences, type ServiceChanges } from '../../../registry/compare.ts';
 import { CliFailure, usageFailure } from '../../../registry/failure.ts';
 import { writers } from '../../../registry/file.ts';
@@ -71,16 +71,32 @@ export function addRegistry(program: CommandUnknownOpts): void {
       const removals = isPruning ? changes.reduce((sum, { unwanted }) => sum + unwanted.length, 0) : 0;
       if (isPruning) for (const service of changes) showUnwanted(terminal, service, 'to remove', 'the file');
       if (removals > 0) await terminal.requireConfirmation(`Remove ${plural(removals, 'intent')}?`, yes);
-      const applied: Applied[] = [];
-      for (const service of changes) {
-        const result = await applyChanges(context, service, isPruning);
-        applied.push(result);
-        showApplied(terminal, service.name, result);
-        showUnwanted(terminal, service, isPruning ? 'removed' : 'kept', 'the file');
-      }
-      terminal.json(changes.map((service, at) => ({ ...changesAsJson(service), applied: applied[at] })));
-      requireSuccess(applied);
+      requireSuccess(await applyAll(context, changes, isPruning));
     });
+}
+
+/** Brings one service after the other into the wanted state, until all are or Ctrl-C is pressed. */
+async function applyAll(context: CliContext, changes: readonly ServiceChanges[], isPruning: boolean): Promise<Applied[]> {
+  const { terminal } = context;
+  const applied: Applied[] = [];
+  const interruption = terminal.watchInterrupt();
+  const watched = { ...context, terminal: { ...terminal, watchInterrupt: () => ({ ...interruption, end: () => {} }) } };
+  try {
+    for (const service of changes) {
+      if (interruption.isInterrupted()) {
+        const done = `${applied.length} of ${plural(changes.length, 'service')}`;
+        throw new CliFailure('interrupted', `Stopped after ${done}. Run the same command again to finish.`);
+      }
+      const result = await applyChanges(watched, service, isPruning).catch(refusedService);
+      applied.push(result);
+      showApplied(terminal, service.name, result);
+      if (!result.refused) showUnwanted(terminal, service, isPruning ? 'removed' : 'kept', 'the file');
+    }
+    return applied;
+  } finally {
+    interruption.end();
+    terminal.json(changes.map((service, at) => ({ ...changesAsJson(service), applied: applied[at] })));
+  }
 }
 
 function chooseWriter(format: string) {

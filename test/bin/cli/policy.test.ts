@@ -41,7 +41,7 @@ test('a misspelt prohibition is an error, and so is an intent that does not exis
     stdout: expect.stringMatching(/^Refused by/),
   });
   expect(await run([...explain, 'nope:nope:v1'])).toMatchObject({
-    code: 2,
+    code: 1,
     stderr: expect.stringContaining('names the intent "nope:nope:v1", which does not exist; the nearest is'),
   });
 });

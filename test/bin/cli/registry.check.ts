@@ -1,10 +1,12 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { expect, test } from '@jest/globals';
-import { intentOf } from '../../support/records.ts';
-import { documentOf, responses, rewrite, startSignedIn } from './signed-in.ts';
+import { intentOf, serviceNamed } from '../../support/records.ts';
+import { openCommandLine } from './command-line.ts';
+import { documentOf, responses, rewrite, serve, startSignedIn } from './signed-in.ts';
 
-const { folder, run, succeed, succeedJson, writeTo, createService } = await startSignedIn();
+const { stack, folder, run, succeed, succeedJson, writeTo, createService } = await startSignedIn();
 
 test('an exported file shows no drift; an edited one does until it is applied', async () => {
   const file = join(folder, 'registry.yaml');
@@ -162,6 +164,53 @@ test('"create" accepts the output of "show --json", and "update --header" keeps 
   await succeed('intents', 'create', '--service', service_id, '-f', await writeTo('shown-intent.json', shown));
   expect(await succeedJson('intents', 'show', 'copied.example:act:v1')).toEqual(shown);
   await succeed('services', 'delete', service_id, '--yes');
+});
+
+const registryOf = (...services: object[]) => ({ registry: 1, services });
+
+test('"apply" reports a service that is refused by its name, and changes the others', async () => {
+  await createService('Bound', 'https://world.example', 'Facts about the world', '--namespace', 'bound.example');
+  const [first, bound, last] = ['First', 'Bound', 'Last'].map((name) => ({ ...serviceNamed(name), intents: [] }));
+  const file = await writeTo('one-refused.json', registryOf({ ...first }, { ...bound, namespace: 'other.example' }, { ...last }));
+  const { code, stdout, stderr } = await run(['apply', file, '--json']);
+  expect([code, JSON.parse(stderr).error.message]).toEqual([
+    1,
+    '1 service failed; all other changes were made. Fix the problems and run the command again.',
+  ]);
+  const applied = JSON.parse(stdout).map((one: { applied: { refused?: { issues: object[] } } }) => one.applied.refused?.issues);
+  expect(applied).toEqual([undefined, [{ path: '/namespace', problem: expect.any(String) }], undefined]);
+  expect((await run(['apply', file])).stdout).toMatch(/^First: 0 created.*\n {2}! Bound: .*\n {6}\/namespace must be .*\nLast: 0 created/);
+  for (const name of ['First', 'Bound', 'Last']) await succeed('services', 'delete', name, '--yes');
+});
+
+test('Ctrl-C ends "apply" after the service that it is changing', async () => {
+  const file = await writeTo('many-services.json', registryOf(...[1, 2, 3].map((at) => ({ ...serviceNamed(`Many ${at}`), intents: [] }))));
+  let stop = () => {};
+  const proxy = await serve(async (request, response) => {
+    const { method = 'GET', url = '', headers } = request;
+    const { 'content-type': contentType, authorization } = headers;
+    const named = { ...(contentType && { 'Content-Type': contentType }), ...(authorization && { Authorization: authorization }) };
+    if (method === 'POST') stop();
+    const answer = await fetch(stack.base_url + url, { method, headers: named, body: method === 'GET' ? null : await buffer(request) });
+    response.writeHead(answer.status, { 'Content-Type': 'application/json' }).end(await answer.text());
+  });
+  const { runAlone } = await openCommandLine(folder, { INTENT_GATE_TOKEN: stack.admin_token });
+  const stopped = await runAlone(['apply', file, '--url', proxy.address], '', false, async (child) => {
+    stop = () => child.kill('SIGINT');
+  });
+  await proxy.stop();
+  expect(stopped).toMatchObject({
+    code: 130,
+    stderr: expect.stringContaining('Stopped after 1 of 3 services. Run the same command again to finish.'),
+  });
+  expect(await succeed('apply', file)).toMatch(/^Many 1: .*\nMany 2: .*\nMany 3: /);
+  for (const at of [1, 2, 3]) await succeed('services', 'delete', `Many ${at}`, '--yes');
+});
+
+test('a list is CSV with --csv, and what a list cannot use or does not find is said', async () => {
+  expect((await run(['intents', 'list', 'time', '--csv'])).stdout).toMatch(/^intent_uid,/);
+  expect(await run(['intents', 'list', 'zzzz'])).toMatchObject({ code: 0, stdout: '', stderr: 'No intent matches.\n' });
+  expect(await run(['intents', 'list', '--service', 'World facts', '--limit', '3'])).toMatchObject({ code: 3 });
 });
 
 test('a refusal is shown with every issue', async () => {
