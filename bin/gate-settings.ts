@@ -48,7 +48,7 @@ export interface GateSettings {
   callKey?: string;
   /** Search engine: `sqlite` in the function, or `opensearch`, an OpenSearch Serverless collection, for more than a few hundred thousand intents. Default: `sqlite`. */
   search?: 'sqlite' | 'opensearch';
-  /** Which executions get a receipt: those with an `Idempotency-Key` (`keyed`), `all`, or none (`off`); needs two KMS keys, each with a monthly price. Default: `off`. */
+  /** Which executions get a receipt: those with an `Idempotency-Key` (`keyed`), `all`, or none (`off`); needs two KMS keys, each with a monthly price. Switched off, it leaves them and the bucket, which only `adopt` takes up again. Default: `off`. */
   receipts?: 'off' | 'keyed' | 'all';
   /** A signed policy must have `iat`, `exp`, `aud` and `jti`, so that it is valid once and for this gate only; excludes agents that send bare signatures. Default: `false`. */
   requireFreshSignature?: boolean;

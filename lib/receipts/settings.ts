@@ -6,7 +6,7 @@ export const receiptSettings = {
     .enum(['off', 'keyed', 'all'], 'must be off, keyed or all')
     .default('off')
     .describe(
-      'which executions get a [receipt](receipts.md): those with an `Idempotency-Key` (`keyed`), `all`, or none (`off`); needs two KMS keys, each with a monthly price',
+      'which executions get a [receipt](receipts.md): those with an `Idempotency-Key` (`keyed`), `all`, or none (`off`); needs two KMS keys, each with a monthly price. Switched off, it leaves them and the bucket, which only `adopt` takes up again',
     ),
 };
 
