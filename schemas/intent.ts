@@ -111,7 +111,7 @@ export const health = z
     p95_ms: z.int().optional().describe('95 % of the answers took at most this many milliseconds; absent if it is above 10,000'),
     since: z.iso.datetime(),
   })
-  .describe('how calls of the last 24 hours have fared, with the setting `showHealth` and at least 20 calls by three agents')
+  .describe('how calls of the last 24 hours have fared, with the setting `showHealth` and at least 20 calls by at least three agents')
   .meta({ id: 'IntentHealth' });
 
 export type IntentHealth = z.infer<typeof health>;

@@ -171,6 +171,7 @@ export const agents = {
             agentKey: ['query', 'put', 'update', 'delete'],
             agentList: ['get', 'getAll', 'put', 'delete'],
             callQueue: ['getAll', 'get', 'put'],
+            held: ['getAll', 'get', 'put'],
             execution: ['get'],
             call: ['update'],
           },

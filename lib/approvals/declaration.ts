@@ -95,7 +95,6 @@ export const approvals = {
   additions: {
     'execute-intent': { needs: { table: { held: readAndWrite }, announces: true } },
     'get-execution': { needs: { table: { held: readAndWrite } } },
-    'block-agent': { needs: { table: { held: ['getAll', ...readAndWrite] } } },
   },
   settings: {
     approvalSeconds: wholeNumber(60, 12 * 3_600)

@@ -24,7 +24,7 @@ function readKey(request: Execution['request']): ReturnType<typeof givenKeyOf> {
 /**
  * Answers a refused request with the outcome of the first request under its key. The intent may have changed since, or the policy may no longer
  * permit it. Without this, a retry would report a completed call as never made.
- * @throws ApiError the refusal, if there was no earlier request
+ * @throws ApiError the refusal, if there was no earlier request or it was another one
  */
 export async function answerAsBefore(
   { calls, intents }: { calls: Pick<IdempotentCalls, 'find' | 'free'>; intents: Pick<LiveIntents, 'findWith'> },

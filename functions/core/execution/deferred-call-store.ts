@@ -255,7 +255,7 @@ export function openDeferredCalls(table: Table) {
     /** Gives up the place of a call in its queue. */
     leave,
 
-    /** Makes the calls of a blocked agent void that have not begun, and gives up their places. */
+    /** Voids the calls of a blocked agent that have not begun, and gives up their places. */
     async stop(agent: FoundAgent, { message }: ApiError, nowMs: number): Promise<void> {
       for (const queue of ['held', 'callQueue'] as const) {
         const calls = (await listQueue(table, queue, nowMs)).filter((call) => isCovered(call, agent));

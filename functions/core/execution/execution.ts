@@ -29,7 +29,7 @@ export interface Execution {
 }
 
 /**
- * What a feature notes in the log line of an execution, once its intent is known and before the policy decides. It must not reject.
+ * What a feature notes in the log line of an execution, once its intent is known and before the policy decides. It delays the call, and must not reject.
  * @param valuesOf - validates the arguments; throws ApiError
  */
 export type Observe = (execution: Execution, intent: JudgedIntent, valuesOf: () => Record<string, unknown>) => void | Promise<void>;

@@ -5,7 +5,7 @@ import { answerUsedKey } from './idempotency-key.ts';
 import type { IdempotentCalls, KeyedRequest, Outcome, UsedKey } from './idempotent-call-store.ts';
 import type { Replays } from './replay-meter.ts';
 
-/** What came of an attempt. */
+/** The result of an attempt. */
 export interface Attempted {
   /** whether the upstream may have acted, so that the call must never be repeated under this key */
   mayHaveActed: boolean;

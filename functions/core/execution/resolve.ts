@@ -111,7 +111,7 @@ export function openResolver({ intents, slowCalls, observers = [], hidesIntents 
   const validate = openValidators(nullRules, expectedInputs);
   const replays = openReplayMeter(now);
 
-  /** Reads all that decides about an execution: one read, or a second one for an intent that is new to this instance. */
+  /** Reads everything that an execution depends on: in one read, or in two if the intent is new to this instance. */
   async function read(claims: PatClaims, intentUid: string): Promise<ExecutionRecords> {
     const startedMs = performance.now();
     const wanted = [keys.policyInForce(), ...agentRecordKeys(claims.sub, holderOf(claims).principal)];
