@@ -3,7 +3,7 @@ import { requireNotStopped } from './core/execution/block-check.ts';
 import { describeExecution } from './core/execution/deferred-answers.ts';
 import { type DeferredCalls, openDeferredCalls } from './core/execution/deferred-call-store.ts';
 import { answerHeadersOf, narrowStored } from './core/execution/narrow.ts';
-import { findChangeSinceRequest, readCircumstances } from './core/execution/void-check.ts';
+import { findChangeSinceRequest, mayJudge, readCircumstances } from './core/execution/void-check.ts';
 import { ok } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { type Authenticate, authenticatorFromEnvironment } from './core/pat/authenticate.ts';
@@ -49,7 +49,8 @@ export const createAction =
     await proof?.use();
     const context = { executionId, baseUrl: request.baseUrl, requestId, protocol };
     const before = await deferred.stateOf(call, nowMs);
-    const change = before.state === 'waiting' ? findChangeSinceRequest(content, { found, records, policy: policy.reference }) : undefined;
+    const isJudged = before.state === 'waiting' && mayJudge(claims, content.claims);
+    const change = isJudged ? findChangeSinceRequest(content, { found, records, policy: policy.reference }) : undefined;
     const used = change ? await deferred.makeVoid(call, change, nowMs) : before;
     if (used.state === 'replay') {
       const outcome = narrowStored(used.outcome, content, found);

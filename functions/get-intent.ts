@@ -44,7 +44,7 @@ export const createAction =
     const viewer = await look?.(request);
     const found = await findSeen(intents, intent_uid, viewer?.sight);
     if (!found || found.intent.draft) {
-      const admin = verifyAdmin && view === 'full' && (viewer ? viewer.admin : await findAdmin(request, verifyAdmin, true));
+      const admin = verifyAdmin && view === 'full' && (viewer?.admin ?? (await findAdmin(request, verifyAdmin, true)));
       if (!found || !admin || !mayChange(admin, found.service.namespace)) throw noSuchIntent();
     }
     const describe = view === 'full' ? toFullIntent : toIntentDetails;

@@ -35,7 +35,7 @@ export const createAction =
       ]);
     const serviceId = request.pathParameter('service_id');
     const viewer = await look?.(request);
-    const admin = viewer ? viewer.admin : await findAdmin(request, verifyAdmin, true);
+    const admin = viewer?.admin ?? (await findAdmin(request, verifyAdmin, true));
     const headers = viewer && privateHeaders;
     const service = await findService(table, serviceId);
     if (!service) return refuseService(table, serviceId, viewer);

@@ -2,7 +2,7 @@ import type * as z from 'zod';
 import { Refusal, UnexpectedAnswer } from '../client/errors.ts';
 import { type Exchange, type ExchangeOptions, type HttpOptions, openHttp } from '../client/http.ts';
 import { parseExact } from '../schemas/number.ts';
-import { CliFailure } from './failure.ts';
+import { NotSignedIn } from './failure.ts';
 
 export interface Tokens {
   /** Returns the admin's access token, renewed if it is about to expire or `renew` is set. */
@@ -10,7 +10,10 @@ export interface Tokens {
 }
 
 export interface ApiCallOptions extends ExchangeOptions {
-  /** Sends the admin's token. With `if signed in`, a read that is refused with the token is repeated without it. */
+  /**
+   * Sends the admin's token. With `if signed in`, a read is made without it if there is none or its owner is no admin; a session that has ended fails,
+   * because drafts would seem missing.
+   */
   isAdmin?: boolean | 'if signed in';
 }
 
@@ -38,8 +41,8 @@ export function openApi(baseUrl: string, tokens: Tokens, options?: Partial<HttpO
           return send(true);
         });
       } catch (error) {
-        const isRefused = error instanceof Refusal ? [401, 403].includes(error.status) : error instanceof CliFailure;
-        if (isAdmin !== true && isRefused) return anonymously();
+        const isNobody = error instanceof NotSignedIn || (error instanceof Refusal && error.status === 403);
+        if (isAdmin !== true && isNobody) return anonymously();
         throw error;
       }
     },

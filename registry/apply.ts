@@ -60,10 +60,26 @@ const racedMessages = (again: string) => ({
  * @throws Refusal CONFLICT if the name of a new service is taken; nothing has been changed then
  * @throws CliFailure or IntentGateError if interrupted, the token is refused, the gate does not answer, or the service itself cannot be saved
  */
-export async function applyChanges(context: RegistryContext, changes: ServiceChanges, isPruning: boolean): Promise<Applied> {
+export const applyChanges = async (context: RegistryContext, changes: ServiceChanges, isPruning: boolean): Promise<Applied> =>
+  applyToSaved(context, changes, isPruning, await saveService(context, changes));
+
+/** A service whose own record is as wanted. */
+export interface SavedService {
+  serviceId: string;
+  /** whether it was created for this */
+  isNew: boolean;
+  /** header fields that mark the changes as those of one run */
+  mark: Record<string, string>;
+}
+
+/** The part of {@link applyChanges} after {@link saveService}. */
+export async function applyToSaved(
+  context: RegistryContext,
+  changes: ServiceChanges,
+  isPruning: boolean,
+  { serviceId, isNew, mark }: SavedService,
+): Promise<Applied> {
   const { api, terminal } = context;
-  const mark = { 'Import-Id': crypto.randomUUID() };
-  const { serviceId, isNew } = await saveService(context, changes, mark);
   const failed: Failed[] = changes.foreign.map((uid) => ({ intent_uid: uid, message: foreignMessage, issues: [] }));
   const applied: Applied = { service_id: serviceId, created: 0, updated: 0, removed: 0, failed };
   if (changes.service.kind === 'update') applied.service_changed = changedMembers(changes);
@@ -116,12 +132,11 @@ export async function applyChanges(context: RegistryContext, changes: ServiceCha
 }
 
 /**
- * The result for a service that the gate has refused, so that others can be changed nevertheless.
- * @throws errors that would affect every other service, such as a refused token
+ * The result for a service whose record the gate has refused, so that others can be changed nevertheless.
+ * @throws errors that may affect other services, such as a refused token
  */
 export function refusedService(error: unknown): Applied {
-  const isOfService = error instanceof Refusal && error.status < 500 && error.status !== 401 && error.details.reason !== 'not_admin';
-  if (!isOfService) throw error;
+  if (!(error instanceof Refusal) || ![400, 404, 409, 413].includes(error.status)) throw error;
   const { message, issues } = error;
   return { service_id: undefined, created: 0, updated: 0, removed: 0, failed: [], refused: { message, issues } };
 }
@@ -137,14 +152,15 @@ async function removeIfEmpty({ api }: RegistryContext, serviceId: string): Promi
   }
 }
 
-/** @returns isNew - whether this very request has created the service */
-async function saveService(context: RegistryContext, { serviceId, service }: ServiceChanges, mark: Record<string, string>) {
+/** Creates or changes the record of a service if it is not as wanted. @throws like {@link applyChanges} */
+export async function saveService(context: RegistryContext, { serviceId, service }: ServiceChanges): Promise<SavedService> {
   const { api } = context;
   const { kind, input, etag } = service;
-  if (serviceId === undefined) return createService(context, input, mark);
+  const mark = { 'Import-Id': crypto.randomUUID() };
+  if (serviceId === undefined) return { ...(await createService(context, input, mark)), mark };
   if (kind === 'update')
     await api.call('PUT', servicePath(serviceId), { body: input, isAdmin: true, headers: { ...mark, 'If-Match': etag ?? '*' } });
-  return { serviceId, isNew: false };
+  return { serviceId, isNew: false, mark };
 }
 
 /**

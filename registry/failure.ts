@@ -25,4 +25,11 @@ export class CliFailure extends Error {
   }
 }
 
+/** There is no token for the gate; a session that has ended is another failure. */
+export class NotSignedIn extends CliFailure {
+  constructor(message: string) {
+    super('credentials', message);
+  }
+}
+
 export const usageFailure = (message: string, issues: readonly Issue[] = []) => new CliFailure('usage', message, { issues });

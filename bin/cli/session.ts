@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { IntentGateError } from '../../client/errors.ts';
 import { readPrivateJson, writePrivateJson } from '../../client/private-files.ts';
 import type { Tokens } from '../../registry/api.ts';
-import { CliFailure } from '../../registry/failure.ts';
+import { CliFailure, NotSignedIn } from '../../registry/failure.ts';
 import { readJson } from '../local/files.ts';
 import { findStackFile, isStackAt, readDescription, stackFile } from '../local/stack-file.ts';
 import type { Identity, IssuedTokens } from './cognito.ts';
@@ -64,7 +64,7 @@ export function openTokens(baseUrl: string): Tokens {
       const session = renew || known === undefined ? (await readSessions())[baseUrl] : known;
       known = session;
       if (session === undefined)
-        throw new CliFailure('credentials', `You are not signed in to ${baseUrl}. Sign in with: npx intent-gate login${hintFor(baseUrl)}`);
+        throw new NotSignedIn(`You are not signed in to ${baseUrl}. Sign in with: npx intent-gate login${hintFor(baseUrl)}`);
       if (session.kind === 'local') return readLocalToken(session.stack_file, baseUrl);
       if (!renew && session.expires_at - marginMs > Date.now()) return session.access_token;
       renewing ??= renewSession(baseUrl, session).finally(() => {
@@ -83,7 +83,7 @@ function hintFor(baseUrl: string): string {
 function readLocalToken(stackFile: string, baseUrl: string): string {
   const stack = readDescription(stackFile);
   if (stack !== undefined && isStackAt(stack, baseUrl)) return stack.admin_token;
-  throw new CliFailure('credentials', `The local stack at ${baseUrl} is no longer running. Start it with "npm start", then sign in again.`);
+  throw new NotSignedIn(`The local stack at ${baseUrl} is no longer running. Start it with "npm start", then sign in again.`);
 }
 
 async function renewSession(baseUrl: string, session: Extract<Session, { kind: 'cognito' }>): Promise<string> {

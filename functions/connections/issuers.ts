@@ -113,14 +113,18 @@ export function openIssuers(options: TransportOptions) {
     send: (client: Client, authenticate: ClientAuth) => Promise<Response>,
   ): Promise<{ status: number; answer: Answer | undefined }> {
     const name = `${endpoint} ${clientIdentity(client)}`;
-    const authentications = authenticationsOf(client, offered, posting.has(name));
+    const isReversed = posting.has(name);
+    const authentications = authenticationsOf(client, offered, isReversed);
     for (const [at, authenticate] of authentications.entries()) {
       const response = await send({ client_id: client.client_id }, authenticate).catch(asUnsent);
       const answer = await readAnswer(response);
       const isUnauthenticated = response.status === 401 || answer?.error === 'invalid_client';
       if (isUnauthenticated && at < authentications.length - 1) continue;
       // only a success shows that the other way is the right one
-      if (at > 0 && response.ok && answer?.error === undefined && !posting.delete(name)) posting.add(name);
+      if (at > 0 && response.ok && answer?.error === undefined) {
+        if (isReversed) posting.delete(name);
+        else posting.add(name);
+      }
       return { status: response.status, answer };
     }
     throw new TypeError('a client has no way to authenticate');
@@ -230,10 +234,10 @@ export function openIssuers(options: TransportOptions) {
       const hint = refreshToken === undefined ? 'access_token' : 'refresh_token';
       const own = { ...optionsFor(baseUrl), additionalParameters: { token_type_hint: hint } };
       const offered = server.revocation_endpoint_auth_methods_supported ?? server.token_endpoint_auth_methods_supported;
-      const { status, answer } = await ask(client, 'revocation', offered, (oauthClient, authenticate) =>
+      const { status } = await ask(client, 'revocation', offered, (oauthClient, authenticate) =>
         revocationRequest(server, oauthClient, authenticate, refreshToken ?? access, own),
       );
-      if (status >= 400) throw new IssuerFailure('refused', wordsOf(answer ?? {}));
+      if (status >= 400) throw new IssuerFailure('refused', { description: `The issuer answered with status ${status}.` });
     },
   };
 }

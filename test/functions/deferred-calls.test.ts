@@ -86,7 +86,7 @@ test('a holder may have 20 calls in the background; each frees its slot when it 
     status: 429,
     code: 'TOO_MANY_REQUESTS',
     message: '20 of your calls are being made in the background, which is the maximum. Wait until some have ended.',
-    details: { reason: 'waiting_calls', outcome: 'not_sent' },
+    details: { reason: 'waiting_calls', outcome: 'not_sent', retry_after_seconds: 60 },
   };
   expect(refusalOf(await later('more'))).toEqual(refused);
   const [first = ''] = asked;

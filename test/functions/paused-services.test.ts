@@ -46,7 +46,12 @@ const run = (steps = gate.openExecute(), headers = {}, code = 'FR') => execute(s
 
 const message =
   'An admin has paused this service. Nothing was sent. Ask the operators of this gate when it will run again, or find another intent.';
-const paused = { status: 503, code: 'SERVICE_UNAVAILABLE', message, details: { reason: 'paused', outcome: 'not_sent' } };
+const paused = {
+  status: 503,
+  code: 'SERVICE_UNAVAILABLE',
+  message,
+  details: { reason: 'paused', outcome: 'not_sent', retry_after_seconds: 300 },
+};
 
 describe('the intents of a paused service', () => {
   test.each([{}, { 'Idempotency-Key': 'one' }])(

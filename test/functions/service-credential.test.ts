@@ -592,7 +592,7 @@ test('a call that is connecting when the credential of its service is removed is
     status: 503,
     code: 'SERVICE_UNAVAILABLE',
     message: 'The credential of the service has just changed. Nothing was sent; try again after Retry-After.',
-    details: { outcome: 'not_sent' },
+    details: { outcome: 'not_sent', retry_after_seconds: 1 },
   });
   expect(refused.headers['Retry-After']).toBe('1');
   expect(upstream.seen).toEqual([]);

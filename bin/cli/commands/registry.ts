@@ -1,5 +1,5 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
-import { type Applied, applyChanges, refusedService } from '../../../registry/apply.ts';
+import { type Applied, applyToSaved, refusedService, type SavedService, saveService } from '../../../registry/apply.ts';
 import { compareService, hasDifferences, type ServiceChanges } from '../../../registry/compare.ts';
 import { CliFailure, usageFailure } from '../../../registry/failure.ts';
 import { writers } from '../../../registry/file.ts';
@@ -87,7 +87,8 @@ async function applyAll(context: CliContext, changes: readonly ServiceChanges[],
         const done = `${applied.length} of ${plural(changes.length, 'service')}`;
         throw new CliFailure('interrupted', `Stopped after ${done}. Run the same command again to finish.`);
       }
-      const result = await applyChanges(watched, service, isPruning).catch(refusedService);
+      const saved = await saveService(watched, service).catch(refusedService);
+      const result = 'refused' in saved ? saved : await applyToSaved(watched, service, isPruning, saved as SavedService);
       applied.push(result);
       showApplied(terminal, service.name, result);
       if (!result.refused) showUnwanted(terminal, service, isPruning ? 'removed' : 'kept', 'the file');
@@ -95,7 +96,8 @@ async function applyAll(context: CliContext, changes: readonly ServiceChanges[],
     return applied;
   } finally {
     interruption.end();
-    terminal.json(changes.map((service, at) => ({ ...changesAsJson(service), applied: applied[at] })));
+    if (applied.length > 0 || changes.length === 0)
+      terminal.json(changes.map((service, at) => ({ ...changesAsJson(service), applied: applied[at] })));
   }
 }
 

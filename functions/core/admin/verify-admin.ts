@@ -134,7 +134,7 @@ export async function findAdmin(request: ApiRequest, verifyAdmin: VerifyAdmin, r
   try {
     return await verifyAdmin(request);
   } catch (error) {
-    const isNoAdmin = error instanceof ApiError && (error.code === 'UNAUTHORIZED' || error.code === 'FORBIDDEN');
+    const isNoAdmin = error instanceof ApiError && ['UNAUTHORIZED', 'FORBIDDEN', 'INVALID_PARAMETER'].includes(error.code);
     if (!isNoAdmin || (refusesExpired && error.cause instanceof JwtExpiredError)) throw error;
     return undefined;
   }

@@ -32,6 +32,8 @@ export interface QueuedCall {
   /** digests of the holder's principal and of the agent_id that it presents */
   holder: string;
   agent: string;
+  /** digest of the policy and the generation of PATs under which it was requested */
+  under: string;
   /** when the gate first issued a PAT to the agent, in milliseconds since the epoch */
   since: number;
   /** when the call gives up its place, in milliseconds since the epoch */
@@ -53,10 +55,11 @@ const digestAgent = (agentId: string): string => digest(foldName(agentId));
 
 export const digestHolder = (claims: PatClaims): string => digest(holderOf(claims).principal);
 
-export const queuedCall = (claims: PatClaims, call: Omit<QueuedCall, 'holder' | 'agent'>): QueuedCall => ({
+export const queuedCall = (claims: PatClaims, call: Omit<QueuedCall, 'holder' | 'agent' | 'under'>): QueuedCall => ({
   ...call,
   holder: digestHolder(claims),
   agent: digestAgent(presentedId(claims.sub, holderOf(claims).principal)),
+  under: digest(`${claims.pol} ${claims.gen}`),
 });
 
 /** Whether a block of this agent, by its id and its key, covers the call. */
@@ -89,10 +92,11 @@ export async function listQueue(table: Pick<Table, 'getAll'>, queue: Queue, nowM
   return calls.sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-/** The id of the call of a holder that has been in a queue for the longest. */
-export async function oldestOf(table: Pick<Table, 'get'>, queue: Queue, holder: string, nowMs: number): Promise<string | undefined> {
-  const calls = await readCalls(await table.get<PartItem>(partOf(queue, holder)), nowMs);
-  return calls.find((call) => call.holder === holder)?.id;
+/** The ids of the calls of a PAT's holder, oldest first, that were requested under another policy or generation of PATs. Reads one item. */
+export async function listStale(table: Pick<Table, 'get'>, queue: Queue, claims: PatClaims, nowMs: number): Promise<string[]> {
+  const own = queuedCall(claims, { id: '', since: 0, until: 0 });
+  const calls = await readCalls(await table.get<PartItem>(partOf(queue, own.holder)), nowMs);
+  return calls.filter(({ holder, under }) => holder === own.holder && under !== own.under).map(({ id }) => id);
 }
 
 const tooMany = (message: string) =>
@@ -103,7 +107,7 @@ const tooMany = (message: string) =>
 
 const refusals: Record<Queue, Record<'ofHolder' | 'inAll', string>> = {
   held: {
-    ofHolder: `${maxOfHolder} of your calls are waiting for approval, which is the maximum. Wait until some are decided.`,
+    ofHolder: `${maxOfHolder} of your calls are waiting for approval, which is the maximum. Wait until some are decided; reading the state of one whose intent has changed frees its place.`,
     inAll: 'Too many calls are waiting for approval. Try again later, or ask the operators of this gate to decide.',
   },
   callQueue: {

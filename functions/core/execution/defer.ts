@@ -18,7 +18,7 @@ import { openVoidChecks } from './void-check.ts';
 
 export interface DeferralParts {
   calls: Pick<IdempotentCalls, 'find' | 'free'>;
-  deferred: Pick<DeferredCalls, 'begin' | 'find' | 'findOldest' | 'makeVoid'>;
+  deferred: Pick<DeferredCalls, 'begin' | 'find' | 'findStale' | 'makeVoid'>;
   intents: Pick<LiveIntents, 'findWith'>;
   start: (executionId: string) => Promise<void>;
   instead: Instead;
@@ -51,11 +51,12 @@ export function openDeferral({ calls, deferred, intents, start, instead }: Defer
     const tell = (told: Promise<void>) =>
       told.catch((error: unknown) => log.warn('deferred call not announced or started', { cause: describeCause(error) }));
     const earlier = await takeKey(calls, { keyed, baseUrl }, guards, async () => {
-      const begin = () => deferred.begin(keyed, content, untilMs, call.records.agent?.first_seen ?? nowMs);
-      const begun = await begin().catch(async (refusal: unknown) => {
-        if (hold && isFull(refusal) && (await freePlace(execution))) return begin();
-        throw refusal;
-      });
+      const begin = (): ReturnType<DeferredCalls['begin']> =>
+        deferred.begin(keyed, content, untilMs, call.records.agent?.first_seen ?? nowMs).catch(async (refusal: unknown) => {
+          if (hold && isFull(refusal) && (await freePlace(execution))) return begin();
+          throw refusal;
+        });
+      const begun = await begin();
       if (begun.state === 'working') await tell(start(begun.executionId));
       return begun;
     });

@@ -8,7 +8,7 @@ import type { Condition } from '../table/expression.ts';
 import { keys } from '../table/keys.ts';
 import { backOff, persist } from '../table/retry.ts';
 import type { Item, Table, Write } from '../table/table.ts';
-import { digestHolder, isCovered, leaveQueue, listQueue, oldestOf, planEntry, type Queue, queuedCall } from './call-queue.ts';
+import { digestHolder, isCovered, leaveQueue, listQueue, listStale, planEntry, type Queue, queuedCall } from './call-queue.ts';
 import {
   type CallItem,
   describeUsedKey,
@@ -198,10 +198,16 @@ export function openDeferredCalls(table: Table) {
 
     find,
 
-    /** The call of the holder of a PAT that has waited for approval the longest. */
-    async findOldest(claims: PatClaims, nowMs: number): Promise<DeferredCall | undefined> {
-      const id = await oldestOf(table, 'held', digestHolder(claims), nowMs);
-      return id === undefined ? undefined : find(id);
+    /** The waiting calls of {@link listStale}; `gone` for the place of a call that waits no more, which is given up. */
+    async *findStale(claims: PatClaims, nowMs: number): AsyncGenerator<DeferredCall | 'gone'> {
+      for (const id of await listStale(table, 'held', claims, nowMs)) {
+        const call = await find(id);
+        if (call?.item.state === 'waiting') yield call;
+        else {
+          await leaveQueue(table, 'held', digestHolder(claims), [id]);
+          yield 'gone';
+        }
+      }
     },
 
     stateOf: ({ item }: DeferredCall, nowMs: number): Promise<UsedKey> => describeUsedKey(item, { fingerprint: item.fingerprint, nowMs }),

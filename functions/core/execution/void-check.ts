@@ -1,6 +1,7 @@
 import { canonicalDigest } from '../../../schemas/canonical.ts';
 import { executionIdOf, type PendingExecution } from '../../../schemas/deferred.ts';
 import { digestIntent } from '../../../schemas/intent-digest.ts';
+import type { PatClaims } from '../../../schemas/pat.ts';
 import { type AgentRecords, agentRecordKeys, isBlocked, isRevoked, isUnblockedSince, toAgentRecords } from '../activity/agent.ts';
 import type { ApiResponse } from '../http/response.ts';
 import { holderOf } from '../pat/holder.ts';
@@ -48,15 +49,18 @@ export function findChangeSinceRequest(
   return isSame ? undefined : voidBecause("The header fields of the intent's service have changed");
 }
 
+/**
+ * Whether the policy under which a PAT is used can decide that a call requested with another PAT is void: it has another reference at another address,
+ * and need not be later than that of a later PAT.
+ */
+export const mayJudge = (own: PatClaims, { aud, pol, iat }: PatClaims): boolean => aud === own.aud && (pol === own.pol || iat < own.iat);
+
 /** Opens the checks of earlier calls that wait for approval: when a request is repeated, and when one finds no place. */
-export function openVoidChecks(deferred: Pick<DeferredCalls, 'find' | 'findOldest' | 'makeVoid'>, intents: Pick<LiveIntents, 'findWith'>) {
+export function openVoidChecks(deferred: Pick<DeferredCalls, 'find' | 'findStale' | 'makeVoid'>, intents: Pick<LiveIntents, 'findWith'>) {
   /** Makes a call void if its circumstances have changed. @returns its state then */
   async function check(call: DeferredCall | undefined, { caller, nowMs }: Execution): Promise<UsedKey | undefined> {
-    if (!call) return undefined;
-    const { pol, aud, iat } = call.content.claims;
     const { claims, policy } = caller;
-    // the policy of this request need not be later than that of a call with a later PAT, and has another reference at another address
-    if (aud !== claims.aud || (pol !== claims.pol && iat > claims.iat)) return undefined;
+    if (!call || !mayJudge(claims, call.content.claims)) return undefined;
     const change = findChangeSinceRequest(call.content, { ...(await readCircumstances(intents, call.content)), policy: policy.reference });
     return change && deferred.makeVoid(call, change, nowMs);
   }
@@ -71,10 +75,11 @@ export function openVoidChecks(deferred: Pick<DeferredCalls, 'find' | 'findOldes
       return response;
     },
 
-    /** Frees the place of the caller's oldest call if it has become void. @returns whether it has */
+    /** Frees the place of one of the caller's calls that have become void under another policy or by a revocation. @returns whether it has */
     async freePlace(execution: Execution): Promise<boolean> {
-      const used = await check(await deferred.findOldest(execution.caller.claims, execution.nowMs), execution);
-      return used?.state === 'expired';
+      for await (const call of deferred.findStale(execution.caller.claims, execution.nowMs))
+        if (call === 'gone' || (await check(call, execution))?.state === 'expired') return true;
+      return false;
     },
   };
 }

@@ -66,7 +66,7 @@ const failures: Record<CallFailure, FailureRule> = {
   },
 };
 
-/** The refusal of a call that got no usable answer. Has `Retry-After` if a retry can help, also in its details, since a deferred call is told without header fields. */
+/** The refusal of a call that got no usable answer. Has `Retry-After` if a retry can help. */
 export class CallFailed extends ApiError {
   readonly reason: CallFailure;
   /** also in `details.outcome` */
@@ -76,9 +76,8 @@ export class CallFailed extends ApiError {
 
   constructor(reason: CallFailure, cause?: unknown, retryAfterSeconds = 5) {
     const { code, message, outcome, isOfUpstream, hasAnswered, fault } = failures[reason];
-    const mayRetry = code === 'SERVICE_UNAVAILABLE';
-    const details = { reason, outcome, ...(mayRetry && { retry_after_seconds: retryAfterSeconds }) };
-    super(code, message, { details, ...(mayRetry && { headers: { 'Retry-After': String(retryAfterSeconds) } }), cause, fault });
+    const headers: Record<string, string> = code === 'SERVICE_UNAVAILABLE' ? { 'Retry-After': String(retryAfterSeconds) } : {};
+    super(code, message, { details: { reason, outcome }, headers, cause, fault });
     this.reason = reason;
     this.outcome = outcome;
     this.isOfUpstream = isOfUpstream;

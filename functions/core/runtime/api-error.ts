@@ -29,7 +29,9 @@ export class ApiError extends Error {
     super(message, { cause });
     this.code = code;
     this.status = status ?? errorTable[code].status;
-    this.details = details;
+    const { 'Retry-After': seconds } = headers;
+    // the outcome of a deferred call is told without header fields
+    this.details = details.outcome !== undefined && seconds !== undefined ? { retry_after_seconds: Number(seconds), ...details } : details;
     this.headers = headers;
     this.fault = fault ?? (details.upstream_status === undefined ? 'gate' : 'upstream');
   }

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { close, listen } from '../../../bin/local/http.ts';
 import type { IntentGateError } from '../../../client/errors.ts';
 import { type Api, openApi } from '../../../registry/api.ts';
+import { CliFailure, NotSignedIn } from '../../../registry/failure.ts';
 
 let server: Server;
 afterEach(() => close(server));
@@ -12,7 +13,10 @@ const refusal = (code: string, details: object = {}) => JSON.stringify({ error: 
 type Answer = [status: number, body: string, headers?: Record<string, string>] | 'reset';
 
 /** A server that returns prepared responses in order, and records its requests. */
-async function openService(answers: Answer[]): Promise<{ api: Api; asked: string[]; waitedMs: number[] }> {
+async function openService(
+  answers: Answer[],
+  get = async (renew = false) => (renew ? 'fresh' : 'old'),
+): Promise<{ api: Api; asked: string[]; waitedMs: number[] }> {
   const asked: string[] = [];
   const waitedMs: number[] = [];
   server = createServer((request, response) => {
@@ -21,9 +25,8 @@ async function openService(answers: Answer[]): Promise<{ api: Api; asked: string
     if (answer === 'reset') request.socket.destroy();
     else response.writeHead(answer[0], answer[2]).end(answer[1]);
   });
-  const tokens = { get: async (renew = false) => (renew ? 'fresh' : 'old') };
   const baseUrl = `http://127.0.0.1:${await listen(server)}`;
-  return { api: openApi(baseUrl, tokens, { sleep: async (ms) => waitedMs.push(ms) }), asked, waitedMs };
+  return { api: openApi(baseUrl, { get }, { sleep: async (ms) => waitedMs.push(ms) }), asked, waitedMs };
 }
 
 const failureOf = (call: Promise<unknown>): Promise<IntentGateError> =>
@@ -68,6 +71,36 @@ describe('a call', () => {
       code: 'UNAUTHORIZED',
     });
     expect(asked).toEqual(['PUT /x Bearer old', 'PUT /x Bearer fresh']);
+  });
+
+  const ended = new CliFailure('credentials', 'The session has ended.');
+  test.each<[string, () => Promise<string>, Answer[], object, number]>([
+    ['is made without a token if nobody is signed in', () => Promise.reject(new NotSignedIn('No.')), [[200, '{}']], { status: 200 }, 1],
+    [
+      'is made without one of somebody who is no admin',
+      async () => 'some',
+      [
+        [403, refusal('FORBIDDEN')],
+        [200, '{}'],
+      ],
+      { status: 200 },
+      2,
+    ],
+    ['fails if the session has ended', () => Promise.reject(ended), [], { message: 'The session has ended.' }, 0],
+    [
+      'fails if a renewed token is refused',
+      async () => 'some',
+      [
+        [401, refusal('UNAUTHORIZED')],
+        [401, refusal('UNAUTHORIZED')],
+      ],
+      { status: 401 },
+      2,
+    ],
+  ])('a read by those who are signed in %s, so that drafts never seem missing', async (_, get, answers, expected, count) => {
+    const { api, asked } = await openService(answers, get);
+    const outcome = await api.call('GET', '/x', { isAdmin: 'if signed in' }).catch((error: unknown) => error);
+    expect([outcome, asked.length]).toMatchObject([expected, count]);
   });
 
   test('a call eventually gives up', async () => {

@@ -37,7 +37,7 @@ const refused = (message: string) => ({
   code: 'TOO_MANY_REQUESTS',
   status: 429,
   message,
-  details: { reason: 'waiting_calls', outcome: 'not_sent' },
+  details: { reason: 'waiting_calls', outcome: 'not_sent', retry_after_seconds: 60 },
   headers: { 'Retry-After': '60' },
 });
 
@@ -47,7 +47,10 @@ const full = {
 };
 
 test.each<[Queue, string]>([
-  ['held', '20 of your calls are waiting for approval, which is the maximum. Wait until some are decided.'],
+  [
+    'held',
+    '20 of your calls are waiting for approval, which is the maximum. Wait until some are decided; reading the state of one whose intent has changed frees its place.',
+  ],
   ['callQueue', '20 of your calls are being made in the background, which is the maximum. Wait until some have ended.'],
 ])('a holder has 20 places in the queue %s, and a call that leaves makes room for another', async (queue, message) => {
   const ids: string[] = [];
