@@ -15,7 +15,7 @@ type Answer = [status: number, body: string, headers?: Record<string, string>] |
 /** A server that returns prepared responses in order, and records its requests. */
 async function openService(
   answers: Answer[],
-  get = async (renew = false) => (renew ? 'fresh' : 'old'),
+  get = async (renew = false): Promise<string> => (renew ? 'fresh' : 'old'),
 ): Promise<{ api: Api; asked: string[]; waitedMs: number[] }> {
   const asked: string[] = [];
   const waitedMs: number[] = [];
