@@ -6,6 +6,7 @@ import type { LiveIntents } from '../registry/live-intents.ts';
 import { ApiError } from '../runtime/api-error.ts';
 import { describeCause, log } from '../runtime/log.ts';
 import { traceHeaders } from '../runtime/trace.ts';
+import { maxOfHolder } from './call-queue.ts';
 import { pending } from './deferred-answers.ts';
 import type { DeferredCalls, DeferredContent } from './deferred-call-store.ts';
 import type { Execution } from './execution.ts';
@@ -51,9 +52,10 @@ export function openDeferral({ calls, deferred, intents, start, instead }: Defer
     const tell = (told: Promise<void>) =>
       told.catch((error: unknown) => log.warn('deferred call not announced or started', { cause: describeCause(error) }));
     const earlier = await takeKey(calls, { keyed, baseUrl }, guards, async () => {
-      const begin = (): ReturnType<DeferredCalls['begin']> =>
+      // others may take the places that this request frees
+      const begin = (left = maxOfHolder): ReturnType<DeferredCalls['begin']> =>
         deferred.begin(keyed, content, untilMs, call.records.agent?.first_seen ?? nowMs).catch(async (refusal: unknown) => {
-          if (hold && isFull(refusal) && (await freePlace(execution))) return begin();
+          if (hold && left > 0 && isFull(refusal) && (await freePlace(execution))) return begin(left - 1);
           throw refusal;
         });
       const begun = await begin();
