@@ -135,7 +135,7 @@ export async function applyToSaved(
  * The result for a service whose record the gate has refused, so that others can be changed nevertheless.
  * @throws errors that may affect other services, such as a refused token
  */
-export function refusedService(error: unknown): Applied {
+export function refusedService(error: unknown): Applied & Required<Pick<Applied, 'refused'>> {
   if (!(error instanceof Refusal) || ![400, 404, 409, 413].includes(error.status)) throw error;
   const { message, issues } = error;
   return { service_id: undefined, created: 0, updated: 0, removed: 0, failed: [], refused: { message, issues } };

@@ -18,7 +18,7 @@ export async function readAnswer(response: Response): Promise<Answer | undefined
 
 const isEmpty = (value: unknown): boolean => value === null || value === '';
 
-/** Answers as issuers give them, in the form of RFC 6749 section 5.1: lists of scopes, numbers in quotation marks or for "never", empty members, no type. */
+/** Answers as issuers give them, in the form of RFC 6749 section 5.1: lists of scopes, numbers in quotation marks, lives that stand for "never", empty members, no type. */
 function mend({ id_token: _, expires_in, scope, ...answer }: Answer): Answer {
   const seconds = Number(isEmpty(expires_in) ? Number.NaN : expires_in);
   return {

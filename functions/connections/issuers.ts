@@ -47,7 +47,7 @@ export function openIssuers(options: TransportOptions) {
   const known = new QuickLRU<string, Promise<AuthorizationServer>>({ maxSize: 200, maxAge: metadataMs });
   /** used as long as it cannot be read again */
   const lastRead = new QuickLRU<string, AuthorizationServer>({ maxSize: 200 });
-  /** endpoints to which clients have to send their secret in the body, although the issuer did not say so */
+  /** endpoints and clients, where the secret has to be sent in the body although the issuer did not say so */
   const posting = new Set<string>();
 
   const optionsFor = (baseUrl: string) => ({ [customFetch]: transport(baseUrl), [allowInsecureRequests]: true });

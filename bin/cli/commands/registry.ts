@@ -1,5 +1,5 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
-import { type Applied, applyToSaved, refusedService, type SavedService, saveService } from '../../../registry/apply.ts';
+import { type Applied, applyToSaved, refusedService, saveService } from '../../../registry/apply.ts';
 import { compareService, hasDifferences, type ServiceChanges } from '../../../registry/compare.ts';
 import { CliFailure, usageFailure } from '../../../registry/failure.ts';
 import { writers } from '../../../registry/file.ts';
@@ -88,7 +88,7 @@ async function applyAll(context: CliContext, changes: readonly ServiceChanges[],
         throw new CliFailure('interrupted', `Stopped after ${done}. Run the same command again to finish.`);
       }
       const saved = await saveService(watched, service).catch(refusedService);
-      const result = 'refused' in saved ? saved : await applyToSaved(watched, service, isPruning, saved as SavedService);
+      const result = 'refused' in saved ? saved : await applyToSaved(watched, service, isPruning, saved);
       applied.push(result);
       showApplied(terminal, service.name, result);
       if (!result.refused) showUnwanted(terminal, service, isPruning ? 'removed' : 'kept', 'the file');
