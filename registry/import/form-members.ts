@@ -30,12 +30,15 @@ export function fitFormMember(given: Input, { node: form, kind }: Candidate, rea
     return [file, describing(file, 'filename', { ...anything, types: new Set(['string']), description }), ...more];
   }
   if (encoding.headers !== undefined) addNote(path, `the header fields of the part ${input.name} are not sent`);
-  const typed = isMultipart ? withContentType(input, encoding, path, addNote) : [input];
+  // since 3.1.1 (Encoding Object, `contentType`), text that is encoded already is octets
+  const usualType = isBefore31 || !isEncoded(input.facts) ? {} : { contentType: octets };
+  const typed = isMultipart ? withContentType(input, { ...usualType, ...encoding }, path, addNote) : [input];
   if (input.facts.types === undefined && typed.length === 1 && isJsonType(mainType(encoding.contentType)))
     return [{ ...(typed[0] ?? input), style: 'json' }];
   if (!isCompound(input.facts)) return typed;
-  // before 3.1, only URL-encoded forms have styles (3.0.4, Encoding Object)
-  const isStyled = (text(encoding.style) !== undefined || encoding.explode !== undefined) && !(isMultipart && isBefore31);
+  // in 3.0, only URL-encoded forms have styles (3.0.4, Encoding Object); in Swagger, the encoding is the parameter, which says where it is
+  const isIgnored = isMultipart && isBefore31 && encoding.in === undefined;
+  const isStyled = (text(encoding.style) !== undefined || encoding.explode !== undefined) && !isIgnored;
   const requested = isStyled ? readStyle(encoding, 'form') : undefined;
   if (requested === 'other') return leaveOut({ ...input, path }, joinedOtherwise, addNote);
   if (requested !== undefined) return requested.style === undefined ? typed : [{ ...input, ...requested }];
@@ -62,6 +65,8 @@ const mainType = (contentType: unknown): string => (text(contentType)?.split(/[;
 
 const isFile = ({ isBinary, items }: Facts): boolean => isBinary === true || items?.().isBinary === true;
 
+const isEncoded = ({ isEncoded, items }: Facts): boolean => isEncoded === true || items?.().isEncoded === true;
+
 /** Whether a value may be a file, or a list of files; undefined if neither. */
 export function fileShapeOf({ isBinary, mayBeBinary, items, lists = [] }: Facts): 'one' | 'list' | undefined {
   const isFiles = [...(items ? [items] : []), ...lists].map((read) => read()).some((item) => item.isBinary || item.mayBeBinary);
@@ -83,8 +88,7 @@ export function isBinary(facts: Facts, encoding: Node, { isBefore31 }: Reading):
   const type = mainType(encoding.contentType);
   const value = facts.items && facts.types?.has('array') ? facts.items() : facts;
   const isUntyped = !isBefore31 && type === '' && value.isUntyped === true && isUnconstrained(value);
-  const isEncoded = facts.isEncoded || facts.items?.().isEncoded;
-  return isFile(facts) || isUntyped || (type !== '' && !isEncoded && kindOf(type, { ...anything, isBinary: true }) === 'bytes');
+  return isFile(facts) || isUntyped || (type !== '' && !isEncoded(facts) && kindOf(type, { ...anything, isBinary: true }) === 'bytes');
 }
 
 /** What a schema may say without restricting its values. */

@@ -136,16 +136,19 @@ export function fitHeader(parameter: Node, read: () => Input, { credentials, fix
     return note('callers may not choose it');
   }
   const input = read();
-  return [{ ...input, facts: toField(input.facts, parameter.explode === true) }];
+  return [{ ...input, facts: toField(input.facts, parameter) }];
 }
 
+/** The styles of Swagger's `collectionFormat` in which header fields are not separated by commas. */
+const separators: Record<string, string> = { spaceDelimited: 'spaces', pipeDelimited: 'vertical bars (|)', tsv: 'tabs' };
+
 /** Header values are strings, numbers or booleans. */
-function toField(facts: Facts, isExploded: boolean): Facts {
+function toField(facts: Facts, { style, explode }: Node): Facts {
   const types = [...(facts.types ?? [])].filter((type) => type !== 'null');
   if (types.length === 1 && types.every((type) => mayBeHeader(type as Parameter['type']))) return facts;
   const separated = facts.types?.has('object')
-    ? `The members are written as ${isExploded ? 'a=1,b=2' : 'a,1,b,2'}.`
-    : 'Several values are separated by commas.';
+    ? `The members are written as ${explode === true ? 'a=1,b=2' : 'a,1,b,2'}.`
+    : `Several values are separated by ${separators[String(style)] ?? 'commas'}.`;
   const description = [facts.description, isCompound(facts) ? separated : ''].filter(Boolean).join(' ');
   return { ...anything, types: new Set(['string']), description: description || undefined };
 }

@@ -43,19 +43,23 @@ export function makeRequest(operation: Operation, context: RequestContext): Requ
   }
 }
 
-function assemble(operation: Operation, body: BodyInputs, context: RequestContext): Request {
+function assemble(given: Operation, body: BodyInputs, context: RequestContext): Request {
   const { addNote, headers } = context;
-  const parameters = Map.groupBy(readParameters(operation.pathItem, operation.node), (parameter) => {
+  const parameters = Map.groupBy(readParameters(given.pathItem, given.node), (parameter) => {
     const location = locations.find((known) => known === parameter.in);
-    if (location === undefined) throw unplaced(parameter, operation.node);
+    if (location === undefined) throw unplaced(parameter, given.node);
     return location;
   });
+  const { path: withQuery, fixed } = splitQuery(given.path, new Set(parameters.get('query')?.map(({ name }) => String(name))));
+  const operation = { ...given, path: withQuery };
   const inHeaders = [...(parameters.get('header') ?? []), ...(parameters.get('cookie') ?? [])].flatMap((parameter) =>
     fitHeader(parameter, () => readParameter(parameter, 'header', context), headers, addNote),
   );
-  const query = [...(parameters.get('query') ?? []), ...(parameters.get('querystring') ?? [])].flatMap((parameter) =>
-    readQuery(parameter, context),
-  );
+  const query = [...(parameters.get('query') ?? []), ...(parameters.get('querystring') ?? [])].flatMap((parameter) => {
+    if (!fixed.has(String(parameter.name))) return readQuery(parameter, context);
+    addNote(pathOf(parameter), `the parameter ${parameter.name} was left out: the path gives its value`);
+    return [];
+  });
   // an operation without security, such as one that resets a password, takes a field of the same name for itself
   const isOpen = Array.isArray(operation.node.security) && operation.node.security.length === 0;
   const isForOperation = (input: Input) => isOpen && (input.isRequired || !headers.credentials.query.has(input.name));
@@ -100,6 +104,18 @@ function assemble(operation: Operation, body: BodyInputs, context: RequestContex
       ...(idempotencyKey !== undefined && { idempotency_key: idempotencyKey }),
     },
   };
+}
+
+/**
+ * Some documents write queries into their paths, too, and also declare them. A parameter without a value there is dropped from the path.
+ * @returns with the names of the others
+ */
+function splitQuery(path: string, declared: ReadonlySet<string>): { path: string; fixed: ReadonlySet<string> } {
+  const [, before = path, query] = /^([^?#]*)\?([^#]*)/.exec(path) ?? [];
+  const pairs = query?.split('&').map((pair) => ({ pair, name: pair.split('=', 1)[0] ?? '' })) ?? [];
+  const kept = pairs.filter(({ pair, name }) => !declared.has(name) || ![`${name}=`, `${name}={${name}}`].includes(pair));
+  const left = kept.length === 0 ? before : `${before}?${kept.map(({ pair }) => pair).join('&')}`;
+  return { path: kept.length === pairs.length ? path : left, fixed: new Set(kept.map(({ name }) => name)) };
 }
 
 /** Names the body, which has no name in the document. */

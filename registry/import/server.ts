@@ -30,7 +30,8 @@ export function chooseServer(levels: readonly Node[], { baseUrl, documentUrl }: 
   if (url !== undefined) return trim(url);
   const path = pathOf(servers[0]) === '' ? pathOf(levels[0]) : `${pathOf(servers[0])}/url`;
   const [variable] = addresses.flatMap((address) => /\{([^{}]+)\}/.exec(address)?.[1] ?? []);
-  if (variable === undefined) throw new Unfit(path, 'has no absolute server address; give one with --base-url');
+  if (variable === undefined)
+    throw new Unfit(path, `has no absolute server address; ${baseUrl === undefined ? 'give one with --base-url' : remedy}`);
   throw new Unfit(path, `has the server variable ${variable} without a default; ${remedy}`);
 }
 

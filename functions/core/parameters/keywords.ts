@@ -61,10 +61,13 @@ export const compileBounds = (schema: { readonly [Name in BoundName]?: Numeric |
 
 /** The canonical texts of the allowed values, and the problem of any other value. */
 export function compileEnum(allowed: readonly unknown[]): { texts: ReadonlySet<string>; problem: string } {
-  const spellings = allowed.map(canonicalText);
+  const spellings = allowed.map((value) => JSON.stringify(value));
   const all = spellings.join(', ');
   const shown = spellings.slice(0, 10).join(', ').slice(0, 500);
-  return { texts: new Set(spellings), problem: `must be one of ${shown}${shown.length < all.length ? ' and others' : ''}` };
+  return {
+    texts: new Set(allowed.map(canonicalText)),
+    problem: `must be one of ${shown}${shown.length < all.length ? ' and others' : ''}`,
+  };
 }
 
 const toCheck =

@@ -82,7 +82,11 @@ export function* partsOf({ name, value, style = 'repeated', ...member }: Member)
   for (const [at, item] of (Array.isArray(value) ? value : [value]).entries()) {
     const contentType = mediaTypes[at] ?? content_type;
     if (!Buffer.isBuffer(item)) {
-      yield { name, value: write(item), contentType: contentType ?? (isObject(item) ? 'application/json' : undefined) };
+      yield {
+        name,
+        value: write(item),
+        contentType: contentType ?? (isObject(item) || Array.isArray(item) ? 'application/json' : undefined),
+      };
       continue;
     }
     const type = contentType ?? 'application/octet-stream';

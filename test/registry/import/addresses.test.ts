@@ -150,7 +150,8 @@ describe('addresses that are not given', () => {
     'an operation is skipped if parsers find another host in its relative address: %j',
     (url) => {
       const planned = plan(document({ '/tides': { get: act('list', at(url)) } }), { baseUrl: 'https://eu.example' });
-      expect([planned.intents, reasonsOf(planned)]).toEqual([[], [['/paths/~1tides/get/servers/0/url', none]]]);
+      const reason = 'has no absolute server address; correct the document';
+      expect([planned.intents, reasonsOf(planned)]).toEqual([[], [['/paths/~1tides/get/servers/0/url', reason]]]);
     },
   );
 });
@@ -409,6 +410,27 @@ describe('places of path parameters', () => {
     expect(urlsOf(planned)).toEqual([`https://a.example${template}`]);
     const inputs = names.map((name) => ({ name, type: 'string', required: true, maxLength: 9 }));
     expect(planned.intents[0]?.input_parameters).toEqual(inputs);
+    expect(planned.notes.map(({ note }) => note)).toEqual(notes);
+  });
+
+  const valueInPath = 'the parameter b was left out: the path gives its value';
+  test.each<{ path: string; template: string; names: string[]; notes?: string[] }>([
+    { path: '/users?b={b}', template: '/users', names: ['b'] },
+    { path: '/users?b=', template: '/users', names: ['b'] },
+    { path: '/users?a=1&b={b}&c', template: '/users?a=1&c', names: ['b'] },
+    { path: '/users?b=1', template: '/users?b=1', names: [], notes: [valueInPath] },
+    { path: '/users?b', template: '/users?b', names: [], notes: [valueInPath] },
+    {
+      path: '/users?b=x&a={a}',
+      template: '/users?b=x&a={a}',
+      names: ['a'],
+      notes: [valueInPath, expect.stringContaining('variable a') as string],
+    },
+  ])('the query parameter b, which is also in the path $path, is sent once', ({ path, template, names, notes = [] }) => {
+    const parameters = [{ name: 'b', in: 'query', schema: { type: 'string' } }];
+    const planned = plan(document({ [path]: { get: act('act', { parameters }) } }, at('https://a.example')));
+    expect(urlsOf(planned)).toEqual([`https://a.example${template}`]);
+    expect(planned.intents[0]?.input_parameters.map(({ name }) => name)).toEqual(names);
     expect(planned.notes.map(({ note }) => note)).toEqual(notes);
   });
 

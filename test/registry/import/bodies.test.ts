@@ -651,6 +651,10 @@ describe('what a document says of a body is kept', () => {
     const encoding = { icon: { contentType: 'image/png' } };
     const part = planOne(content({ 'multipart/form-data': { schema: object({ icon: image }), encoding } }), '3.1.0');
     expect((await execute(part.intent, { icon: 'iVBORw0KGgo=' })).body).toContain('Content-Type: image/png\r\n\r\niVBORw0KGgo=\r\n');
+    const untyped = content({ 'multipart/form-data': { schema: object({ icon: image, icons: { type: 'array', items: image } }) } });
+    const { body } = await execute(planOne(untyped, '3.1.0').intent, { icon: 'iVBO', icons: ['Rw0K'] });
+    expect(body).toContain('name="icon"\r\nContent-Type: application/octet-stream\r\n\r\niVBO\r\n');
+    expect(body).toContain('name="icons"\r\nContent-Type: application/octet-stream\r\n\r\nRw0K\r\n');
   });
 
   test('a part of a form has the type that the document gives it, and header fields of parts are noted', async () => {

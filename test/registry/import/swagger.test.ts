@@ -50,21 +50,39 @@ describe('Swagger 2.0', () => {
     ]);
   });
 
-  test.each<{ collectionFormat: string; written?: object }>([
+  const formats: { collectionFormat: string; written?: object }[] = [
     { collectionFormat: 'csv', written: { style: 'commas' } },
     { collectionFormat: 'ssv', written: { style: 'spaces' } },
     { collectionFormat: 'pipes', written: { style: 'pipes' } },
     { collectionFormat: 'multi', written: {} },
     // left out
     { collectionFormat: 'tsv' },
-  ])('lists that are joined by $collectionFormat get their style, or are left out', ({ collectionFormat, written }) => {
-    const lists = ['query', 'formData'].map((place) => ({ name: place, in: place, type: 'array', collectionFormat }));
-    const read = [
-      { name: 'formData', type: 'array', ...written },
-      { name: 'query', type: 'array', in: 'query', ...written },
-    ];
-    const [other, ...inputs] = plan(swagger(act(field('other'), ...lists))).intents[0]?.input_parameters ?? [];
-    expect([other, inputs]).toEqual([{ name: 'other', type: 'string' }, written ? read : []]);
+  ];
+  const forms = ['application/x-www-form-urlencoded', 'multipart/form-data'];
+  test.each(forms.flatMap((form) => formats.map((one) => ({ ...one, form }))))(
+    'lists in queries and forms of the type $form that are joined by $collectionFormat get their style, or are left out',
+    ({ collectionFormat, written, form }) => {
+      const lists = ['query', 'formData'].map((place) => ({ name: place, in: place, type: 'array', collectionFormat }));
+      const read = [
+        { name: 'formData', type: 'array', ...written },
+        { name: 'query', type: 'array', in: 'query', ...written },
+      ];
+      const planned = plan(swagger(act(field('other'), ...lists), { consumes: [form] })).intents[0];
+      const [other, ...inputs] = planned?.input_parameters ?? [];
+      expect([planned?.endpoint.content_type, other, inputs]).toEqual([form, { name: 'other', type: 'string' }, written ? read : []]);
+    },
+  );
+
+  test.each([
+    { collectionFormat: undefined, words: 'commas' },
+    { collectionFormat: 'csv', words: 'commas' },
+    { collectionFormat: 'ssv', words: 'spaces' },
+    { collectionFormat: 'pipes', words: 'vertical bars (|)' },
+    { collectionFormat: 'tsv', words: 'tabs' },
+  ])('a header field that is a list says what separates its values: $collectionFormat', ({ collectionFormat, words }) => {
+    const lists = { name: 'X-Ids', in: 'header', type: 'array', collectionFormat };
+    const [input] = plan(swagger(act(lists))).intents[0]?.input_parameters ?? [];
+    expect(input?.description).toBe(`Several values are separated by ${words}.`);
   });
 
   test('only the invalid operation is skipped', () => {

@@ -143,6 +143,7 @@ describe('keywords', () => {
     [{ format: 'date' }, '2026-02-30', 'must be a date such as 2026-02-28'],
     [{ enum: ['b', 'a'] }, 'c', 'must be one of "b", "a"'],
     [{ enum: [1] }, '1', 'must be one of 1'],
+    [{ enum: [parseExact('9007199254740993'), parseExact('1.50')] }, 2, 'must be one of 9007199254740993, 1.50'],
     [{ enum: [{ a: 1, b: [2] }] }, { a: 1, b: [3] }, 'must be one of {"a":1,"b":[2]}'],
     [{ enum: ['\u00e9'] }, 'e\u0301', 'must be one of "\u00e9"'],
     [{ enum: Array.from({ length: 12 }, (_, index) => index) }, 12, 'must be one of 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and others'],

@@ -224,8 +224,8 @@ describe('what carries a parameter', () => {
     const bytes = Buffer.from([0, 0xff, 0x0d, 0x0a]);
     const { contentType = '', body } = buildCall(
       { content_type: 'multipart/form-data' },
-      { note: {}, 'x"y': {}, meta: {}, near: { style: 'brackets' }, file: { style: 'base64' } },
-      { note: 'a "b"\r\nc', 'x"y': [1, 2], meta: { k: 'v' }, near: { lat: 1 }, file: [bytes.toString('base64'), ''] },
+      { note: {}, 'x"y': {}, meta: {}, near: { style: 'brackets' }, rows: {}, file: { style: 'base64' } },
+      { note: 'a "b"\r\nc', 'x"y': [1, 2], meta: { k: 'v' }, near: { lat: 1 }, rows: [[1, 2]], file: [bytes.toString('base64'), ''] },
     );
     const [, boundary] = /^multipart\/form-data; boundary=(gate-[0-9a-f]{64})$/.exec(contentType) ?? [];
     const part = (head: string, value: string) => `--${boundary}\r\nContent-Disposition: form-data; name="${head}\r\n\r\n${value}\r\n`;
@@ -236,6 +236,7 @@ describe('what carries a parameter', () => {
       part('x%22y"', '2'),
       part('meta"\r\nContent-Type: application/json', '{"k":"v"}'),
       part('near[lat]"', '1'),
+      part('rows"\r\nContent-Type: application/json', '[1,2]'),
       part(file(1), bytes.toString('latin1')),
       part(file(2), ''),
     ];
