@@ -202,7 +202,7 @@ export async function connect(url: string, options: ConnectOptions): Promise<Int
   async function waitForEnd(pending: PendingExecution, wait: ExecuteOptions['wait'], signal: AbortSignal | undefined): Promise<void> {
     let state: ExecutionState = pending;
     let read: Exchange | undefined;
-    for (let shown: string | undefined; isPending(state); state = read.body as ExecutionState) {
+    for (let shown: string | undefined; isPending(state); state = parseJson(read.text) as ExecutionState) {
       if (typeof wait === 'function' && state.status !== shown) wait(state);
       shown = state.status;
       await pause(pollMs, signal);

@@ -1,3 +1,4 @@
+import { stringifyJson } from './json.ts';
 import { replaceHidden } from './printable.ts';
 import type { PendingExecution, Policy } from './types.ts';
 
@@ -54,7 +55,7 @@ const maxReasonBytes = 1_024;
 /** The response of the service behind an intent, on one line without hidden characters; undefined if the gate does not include it. */
 export function describeUpstream({ upstream_body: said }: Record<string, unknown>): string | undefined {
   if (said === undefined) return undefined;
-  const line = replaceHidden((typeof said === 'string' ? said : JSON.stringify(said)).replace(/\s+/g, ' '), () => '').trim();
+  const line = replaceHidden((typeof said === 'string' ? said : stringifyJson(said)).replace(/\s+/g, ' '), () => '').trim();
   const bytes = new TextEncoder().encode(line);
   if (bytes.length <= maxReasonBytes) return line || undefined;
   // drops a character that was cut in half

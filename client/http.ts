@@ -1,5 +1,5 @@
 import { describeUsedUp, type GateErrorCode, RateLimited, Refusal, UnexpectedAnswer, Unreachable } from './errors.ts';
-import { stringifyJson } from './json.ts';
+import { parseJson, stringifyJson } from './json.ts';
 import { findProxy } from './proxy.ts';
 
 export interface HttpOptions {
@@ -15,7 +15,7 @@ export interface HttpOptions {
   timeoutMs?: number | undefined;
   /** whether to retry even if the gate has never answered; default: true */
   isRetriedUnseen?: boolean | undefined;
-  /** parses JSON responses; default: `JSON.parse` */
+  /** parses JSON responses; default: `JSON.parse`, and {@link parseJson} for refusals, which contain answers of services */
   parse?: ((text: string) => unknown) | undefined;
   /** called before each wait for quota or an unavailable gate, with its length in milliseconds and what it waits for; default: waits silently */
   onWait?: ((ms: number, reason: Error) => void) | undefined;
@@ -71,17 +71,10 @@ export interface Http {
 
 const firstPauseMs = 250;
 
+const earlierAttempt = 'The answer to an earlier attempt was lost; that attempt may have made the change.';
+
 export function openHttp(options: HttpOptions): Http {
-  const {
-    url,
-    maxAttempts = 4,
-    maxWaitMs = 90_000,
-    timeoutMs = 35_000,
-    isRetriedUnseen = true,
-    parse = JSON.parse,
-    sleep = pause,
-    onWait,
-  } = options;
+  const { url, maxAttempts = 4, maxWaitMs = 90_000, timeoutMs = 35_000, isRetriedUnseen = true, parse, sleep = pause, onWait } = options;
   // looked up for each request, because a page or test may replace it
   const proxy = options.fetch ? undefined : findProxy(url);
   const fetch = options.fetch ?? proxy?.fetch ?? ((...request: Parameters<typeof globalThis.fetch>) => globalThis.fetch(...request));
@@ -100,16 +93,18 @@ export function openHttp(options: HttpOptions): Http {
       ),
     );
     const target = path + (parameters.size > 0 ? `?${parameters}` : '');
+    // throws TypeError if one is invalid
+    const fields = new Headers({
+      Accept: 'application/json',
+      ...(sent && { 'Content-Type': sent.mediaType }),
+      ...(bearer !== undefined && { Authorization: `Bearer ${bearer}` }),
+      ...headers,
+    });
     const startedMs = performance.now();
     try {
       const response = await fetch(url + target, {
         method,
-        headers: {
-          Accept: 'application/json',
-          ...(sent && { 'Content-Type': sent.mediaType }),
-          ...(bearer !== undefined && { Authorization: `Bearer ${bearer}` }),
-          ...headers,
-        },
+        headers: fields,
         ...(sent && { body: sent.text }),
         redirect: 'manual',
         signal: AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal ? [signal] : [])]),
@@ -126,7 +121,7 @@ export function openHttp(options: HttpOptions): Http {
         headers: response.headers,
         bytes,
         text,
-        body: parseText(text, parse),
+        body: parseText(text, parse ?? (response.status < 400 ? JSON.parse : parseJson)),
         durationMs,
       };
     } catch (cause) {
@@ -161,6 +156,9 @@ export function openHttp(options: HttpOptions): Http {
     let waitedMs = 0;
     let failures = 0;
     let refusals = 0;
+    const isChange = method !== 'GET' && intentUid === undefined;
+    /** whether an earlier attempt may have made the change */
+    let mayBeDone = false;
     const wait = async (ms: number, failure: Error) => {
       waitedMs += ms;
       if (waitedMs > maxWaitMs) throw failure;
@@ -184,12 +182,14 @@ export function openHttp(options: HttpOptions): Http {
         answer = await exchange(method, path, { ...request, ...(await prepare?.()) });
       } catch (error) {
         if (!(error instanceof Unreachable) || (!hadAnswered && !isRetriedUnseen)) throw error;
+        mayBeDone = isChange;
         await retry(error);
         continue;
       }
       const { status, headers, body } = answer;
       if (intentUid !== undefined) noteLimits(intentUid, headers);
-      if (status === 204 || (status >= 200 && status < 300 && isObject(body))) return answer;
+      if (status === 204 || (mayBeDone && method === 'DELETE' && status === 404) || (status >= 200 && status < 300 && isObject(body)))
+        return answer;
 
       const failure = readFailure(answer);
       const requestedMs = retryAfterMs(headers);
@@ -202,9 +202,12 @@ export function openHttp(options: HttpOptions): Http {
         if (intentUid !== undefined && reason !== 'waiting_calls') noteWait(intentUid, ms, words);
         await wait(ms, new RateLimited(ms, words, failure));
       } else if (isUnavailable || (status === 504 && intentUid === undefined) || (status === 409 && reason === 'running')) {
+        mayBeDone ||= isChange && status === 504;
         await retry(failure, requestedMs);
       } else {
-        throw failure;
+        throw mayBeDone && failure instanceof Refusal
+          ? new Refusal({ ...failure, message: `${failure.message} ${earlierAttempt}` })
+          : failure;
       }
     }
   }

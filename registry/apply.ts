@@ -3,14 +3,12 @@ import { stringifyJson } from '../client/json.ts';
 import type { Issue } from '../schemas/errors.ts';
 import type { IntentInput } from '../schemas/intent.ts';
 import { maxChangedIntents } from '../schemas/intent-changes.ts';
-import { type ServiceInput, savedService } from '../schemas/service.ts';
-import { type RegistryContext, readAnswer } from './api.ts';
+import type { RegistryContext } from './api.ts';
 import type { ServiceChanges } from './compare.ts';
 import { changedMembers } from './describe.ts';
-import { findDifferences } from './differences.ts';
 import { CliFailure } from './failure.ts';
-import { normalizeIntent, normalizeService } from './normal-form.ts';
-import { findIntent, findServiceByName, listAllIntents, servicePath } from './read.ts';
+import { listAllIntents, servicePath } from './read.ts';
+import { createService, hasIntent, replaceService } from './save.ts';
 
 interface Failed {
   intent_uid: string;
@@ -152,34 +150,24 @@ async function removeIfEmpty({ api }: RegistryContext, serviceId: string): Promi
   }
 }
 
-/** Creates or changes the record of a service if it is not as wanted. @throws like {@link applyChanges} */
-export async function saveService(context: RegistryContext, { serviceId, service }: ServiceChanges): Promise<SavedService> {
-  const { api } = context;
+/**
+ * Creates or changes the record of a service if it is not as wanted. Never changes a service that the plan has not shown.
+ * @throws like {@link applyChanges}
+ */
+export async function saveService(
+  { api, again = runAgain }: RegistryContext,
+  { serviceId, service }: ServiceChanges,
+): Promise<SavedService> {
   const { kind, input, etag } = service;
   const mark = { 'Import-Id': crypto.randomUUID() };
-  if (serviceId === undefined) return { ...(await createService(context, input, mark)), mark };
-  if (kind === 'update')
-    await api.call('PUT', servicePath(serviceId), { body: input, isAdmin: true, headers: { ...mark, 'If-Match': etag ?? '*' } });
-  return { serviceId, isNew: false, mark };
-}
-
-/**
- * Never changes a service that the plan has not shown. A service without intents that equals the input counts as created by an earlier attempt whose
- * response was lost.
- */
-async function createService({ api, again = runAgain }: RegistryContext, input: ServiceInput, headers: Record<string, string>) {
-  try {
-    const answer = await api.call('POST', '/api/services', { body: input, headers, isAdmin: true });
-    return { serviceId: readAnswer(savedService, answer).service_id, isNew: true };
-  } catch (error) {
-    if (!(error instanceof Refusal) || error.status !== 409) throw error;
-    const found = await findServiceByName(api, input.service_name);
-    if (found && findDifferences(normalizeService(found.record), normalizeService(input)).length === 0) {
-      const intents = await listAllIntents(api, found.record.service_id);
-      if (intents.length === 0) return { serviceId: found.record.service_id, isNew: false };
-    }
-    throw new Refusal({ ...error, message: takenMessage(again) });
+  if (serviceId === undefined) {
+    const { saved, isNew } = await createService(api, input, mark).catch((error: unknown) => {
+      throw error instanceof Refusal && error.status === 409 ? new Refusal({ ...error, message: takenMessage(again) }) : error;
+    });
+    return { serviceId: saved.service_id, isNew, mark };
   }
+  if (kind === 'update') await replaceService(api, serviceId, input, { ...mark, 'If-Match': etag ?? '*' });
+  return { serviceId, isNew: false, mark };
 }
 
 const stepsOf = ({ intents, unwanted, tags }: ServiceChanges, isPruning: boolean): Step[] => [
@@ -239,14 +227,12 @@ function refusedBy({ issues }: Refusal, batch: readonly Step[]): Map<Step, Issue
 async function explain(
   { api, again = runAgain }: RegistryContext,
   serviceId: string,
-  { list, uid, value }: Step,
+  { list, value }: Step,
   { status, message }: Refusal,
   issues: Issue[],
 ): Promise<Omit<Failed, 'intent_uid'> | undefined> {
-  if (list === 'delete' && status === 404) return undefined;
-  const existing = status === 409 ? await findIntent(api, uid) : undefined;
-  if (existing === undefined) return { message, issues };
-  if (existing.record.service_id !== serviceId) return { message: foreignMessage, issues };
-  const isAsWanted = list !== 'delete' && findDifferences(normalizeIntent(existing.record), normalizeIntent(value)).length === 0;
-  return isAsWanted ? undefined : { message: racedMessages(again)[list], issues };
+  if (list === 'delete') return status === 404 ? undefined : { message: status === 409 ? racedMessages(again)[list] : message, issues };
+  const found = status === 409 ? await hasIntent(api, serviceId, value) : 'no';
+  if (found === 'yes') return undefined;
+  return { message: found === 'foreign' ? foreignMessage : found === 'other' ? racedMessages(again)[list] : message, issues };
 }

@@ -1,14 +1,13 @@
 import { Refusal } from '../client/errors.ts';
 import { type ChangeDetails, changeDetails, changePage, type LoggedChange, recordVersions } from '../schemas/changes.ts';
 import { intentsChanged } from '../schemas/intent-changes.ts';
-import { savedService } from '../schemas/service.ts';
+import type { ServiceInput } from '../schemas/service.ts';
 import { type Api, readAnswer } from './api.ts';
 import { type Difference, findDifferences } from './differences.ts';
 import { CliFailure } from './failure.ts';
 import { publishPolicy, readVersion } from './policy/publish.ts';
 import { findIntent, listAllIntents, readPages, servicePath } from './read.ts';
-
-type Versions = NonNullable<ChangeDetails['versions']>[number];
+import { replaceService } from './save.ts';
 
 /** A record of a change, with its differences if both versions were kept. */
 export type ChangedRecord = LoggedChange & { differences?: Difference[] };
@@ -76,7 +75,7 @@ async function undoChange(api: Api, details: ChangeDetails, mark: Record<string,
   const published = publishedIn(entry);
   if (published) await republish(api, published);
   else if (change?.kind === 'service' && change.action === 'create') await removeService(api, change.id, entry.seq, mark);
-  else if (first?.kind === 'service') await replaceService(api, first, entry.seq, mark);
+  else if (first?.kind === 'service') await replaceService(api, first.id, first.before as ServiceInput, unchanged(entry.seq, mark).headers);
   else if (change)
     await changeIntents(api, first?.service_id ?? (await findIntent(api, change.id))?.record.service_id ?? '', details, mark);
 }
@@ -103,10 +102,6 @@ async function republish(api: Api, { digest_before, digest_after }: LoggedChange
 
 /** The entity tag of a service is the number of the entry that wrote it. */
 const unchanged = (seq: number, mark: Record<string, string>) => ({ headers: { ...mark, 'If-Match': `"${seq}"` }, isAdmin: true });
-
-async function replaceService(api: Api, { id, before }: Versions, seq: number, mark: Record<string, string>): Promise<void> {
-  readAnswer(savedService, await api.call('PUT', servicePath(id), { body: before, ...unchanged(seq, mark) }));
-}
 
 async function removeService(api: Api, id: string, seq: number, mark: Record<string, string>): Promise<void> {
   if ((await listAllIntents(api, id)).length > 0)

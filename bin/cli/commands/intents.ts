@@ -4,7 +4,8 @@ import { readAnswer } from '../../../registry/api.ts';
 import { usageFailure } from '../../../registry/failure.ts';
 import { parseInput, readInput } from '../../../registry/input.ts';
 import { normalizeIntent } from '../../../registry/normal-form.ts';
-import { intentPath, listAllIntents, requireService, servicePath } from '../../../registry/read.ts';
+import { intentPath, listAllIntents, requireService } from '../../../registry/read.ts';
+import { createIntent } from '../../../registry/save.ts';
 import { type FullIntent, fullIntent, intentUpdate, savedIntent } from '../../../schemas/intent.ts';
 import { intentPage } from '../../../schemas/intent-pages.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
@@ -82,7 +83,7 @@ export function addIntents(program: CommandUnknownOpts): void {
       const { api, terminal } = openContext(command);
       const body = normalizeIntent(await readIntent(file, intentUpdate));
       const { service_id: serviceId } = (await requireService(api, service)).record;
-      const saved = readAnswer(savedIntent, await api.call('POST', `${servicePath(serviceId)}/intents`, { body, isAdmin: true }));
+      const saved = await createIntent(api, serviceId, body);
       terminal.result(saved, `Created ${saved.intent_uid}.`);
     });
   intents

@@ -1,12 +1,12 @@
 import { type Command, type CommandUnknownOpts, Option, type OptionValues } from '@commander-js/extra-typings';
 import type * as z from 'zod';
-import { readAnswer } from '../../../registry/api.ts';
 import { hasDefaults } from '../../../registry/describe.ts';
 import { usageFailure } from '../../../registry/failure.ts';
 import { parseInput, readInput } from '../../../registry/input.ts';
 import { normalizeService } from '../../../registry/normal-form.ts';
 import { listServices, readFullIntents, requireService, servicePath } from '../../../registry/read.ts';
-import { type ServiceInput, type ServiceList, savedService, serviceUpdate } from '../../../schemas/service.ts';
+import { createService, replaceService } from '../../../registry/save.ts';
+import { type ServiceInput, type ServiceList, serviceUpdate } from '../../../schemas/service.ts';
 import { type CliContext, openContext, readHeaders } from '../context.ts';
 import { addCredential } from './credential.ts';
 
@@ -107,7 +107,7 @@ export function addServices(program: CommandUnknownOpts): void {
       const { api, terminal } = openContext(command);
       // the file may have the read-only members that "show --json" prints
       const body = normalizeService(await readFields(options));
-      const saved = readAnswer(savedService, await api.call('POST', '/api/services', { body, isAdmin: true }));
+      const { saved } = await createService(api, body);
       terminal.result(saved, `Registered ${saved.service_name} with the service_id ${saved.service_id}.`);
     });
   addFields(services.command('update <service>'))
@@ -117,8 +117,7 @@ export function addServices(program: CommandUnknownOpts): void {
       if (Object.keys(options).length === 0) throw usageFailure('Say with an option what to change, for example --description.');
       const { record: service, etag } = await requireService(api, nameOrId);
       const body = await readFields(options, normalizeService(service));
-      const reply = await api.call('PUT', servicePath(service.service_id), { body, isAdmin: true, headers: { 'If-Match': etag } });
-      const saved = readAnswer(savedService, reply);
+      const saved = await replaceService(api, service.service_id, body, { 'If-Match': etag });
       terminal.result(saved, `Updated ${saved.service_name}.`);
     });
   const changes = [
@@ -133,8 +132,7 @@ export function addServices(program: CommandUnknownOpts): void {
         const { api, terminal } = openContext(command);
         const { record, etag } = await requireService(api, nameOrId);
         const body = normalizeService({ ...record, paused });
-        const reply = await api.call('PUT', servicePath(record.service_id), { body, isAdmin: true, headers: { 'If-Match': etag } });
-        const { service_id, service_name } = readAnswer(savedService, reply);
+        const { service_id, service_name } = await replaceService(api, record.service_id, body, { 'If-Match': etag });
         const done = paused ? `Paused ${service_name}: its intents are no longer executed.` : `Resumed ${service_name}.`;
         terminal.result({ service_id, paused }, done);
       });

@@ -424,7 +424,7 @@ describe('places of path parameters', () => {
       path: '/users?b=x&a={a}',
       template: '/users?b=x&a={a}',
       names: ['a'],
-      notes: [valueInPath, expect.stringContaining('variable a') as string],
+      notes: [valueInPath, 'the path variable a is not described; it became a required string'],
     },
   ])('the query parameter b, which is also in the path $path, is sent once', ({ path, template, names, notes = [] }) => {
     const parameters = [{ name: 'b', in: 'query', schema: { type: 'string' } }];

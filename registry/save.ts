@@ -1,0 +1,67 @@
+import { Refusal } from '../client/errors.ts';
+import { type IntentInput, savedIntent, toSavedIntent } from '../schemas/intent.ts';
+import { type SavedService, type Service, type ServiceInput, savedService } from '../schemas/service.ts';
+import { type Api, readAnswer } from './api.ts';
+import { findDifferences } from './differences.ts';
+import { normalizeIntent, normalizeService } from './normal-form.ts';
+import { findIntent, findService, findServiceByName, listAllIntents, servicePath } from './read.ts';
+
+// If the answer to a change is lost, the attempt that follows is refused, because the first has made it. So a record that is as wanted counts as saved
+// (RFC 9110 section 13.1.1).
+
+const isConflict = (error: unknown): boolean => error instanceof Refusal && error.status === 409;
+
+const isAsWanted = (service: Service, wanted: ServiceInput): boolean =>
+  findDifferences(normalizeService(service), normalizeService(wanted)).length === 0;
+
+const toSaved = ({ service_id, service_name, service_url, description }: Service): SavedService => ({
+  service_id,
+  service_name,
+  service_url,
+  description,
+});
+
+/** @throws Refusal CONFLICT if the record is not the one of the given entity tag, nor as wanted */
+export async function replaceService(
+  api: Api,
+  serviceId: string,
+  body: ServiceInput,
+  headers: Record<string, string>,
+): Promise<SavedService> {
+  try {
+    return readAnswer(savedService, await api.call('PUT', servicePath(serviceId), { body, headers, isAdmin: true }));
+  } catch (error) {
+    const found = isConflict(error) ? await findService(api, serviceId) : undefined;
+    if (!found || !isAsWanted(found.record, body)) throw error;
+    return toSaved(found.record);
+  }
+}
+
+/** Registers a service. One of this name and content that has no intents counts as new. @throws Refusal CONFLICT if the name is taken otherwise */
+export async function createService(api: Api, body: ServiceInput, headers: Record<string, string> = {}) {
+  try {
+    return { saved: readAnswer(savedService, await api.call('POST', '/api/services', { body, headers, isAdmin: true })), isNew: true };
+  } catch (error) {
+    const found = isConflict(error) ? await findServiceByName(api, body.service_name) : undefined;
+    if (!found || !isAsWanted(found.record, body) || (await listAllIntents(api, found.record.service_id)).length > 0) throw error;
+    return { saved: toSaved(found.record), isNew: false };
+  }
+}
+
+/** Whether a service has an intent as wanted. */
+export async function hasIntent(api: Api, serviceId: string, wanted: IntentInput): Promise<'yes' | 'no' | 'foreign' | 'other'> {
+  const found = await findIntent(api, wanted.intent_uid);
+  if (found === undefined) return 'no';
+  if (found.record.service_id !== serviceId) return 'foreign';
+  return findDifferences(normalizeIntent(found.record), normalizeIntent(wanted)).length === 0 ? 'yes' : 'other';
+}
+
+/** @throws Refusal CONFLICT if there is another intent of this uid */
+export async function createIntent(api: Api, serviceId: string, body: IntentInput) {
+  try {
+    return readAnswer(savedIntent, await api.call('POST', `${servicePath(serviceId)}/intents`, { body, isAdmin: true }));
+  } catch (error) {
+    if (!isConflict(error) || (await hasIntent(api, serviceId, body)) !== 'yes') throw error;
+    return toSavedIntent(body);
+  }
+}
