@@ -9,6 +9,7 @@ import {
   UnexpectedAnswer,
 } from '../../client/connect.ts';
 import { openHttp } from '../../client/http.ts';
+import { toPrintableJson } from '../../client/printable.ts';
 import { type ErrorCode as CodeOfTable, errorTable } from '../../schemas/errors.ts';
 
 const refusal = (details: Record<string, unknown>) =>
@@ -148,4 +149,20 @@ test('unrelated JSON is not accepted as a response of a gate', async () => {
   });
   await expect(gate.search('x')).rejects.toThrow(UnexpectedAnswer);
   await expect(gate.get('a:b:v1')).rejects.toThrow(UnexpectedAnswer);
+});
+
+test('integers in the answers of services keep every digit in refusals, and in their messages', async () => {
+  const body = '{"error":{"code":"INTENT_EXECUTION_FAILED","message":"Refused.","details":{"upstream_body":{"n":12345678901234567890}}}}';
+  const http = openHttp({ url: 'https://gate.example', fetch: async () => new Response(body, { status: 422 }) });
+  const error = (await http.send('POST', '/x').catch((caught: unknown) => caught)) as Refusal;
+  expect(error.details).toEqual({ upstream_body: { n: 12345678901234567890n } });
+  expect(error.message).toBe('Refused.\nThe service said: {"n":12345678901234567890}');
+  expect(toPrintableJson(error.details)).toBe('{"upstream_body":{"n":12345678901234567890}}');
+});
+
+test.each(['bad\nvalue', '“quoted”'])('a header field that cannot be sent is a TypeError, and nothing is sent: %j', async (value) => {
+  let sent = 0;
+  const http = openHttp({ url: 'https://gate.example', fetch: async () => Response.json({ sent: ++sent }) });
+  await expect(http.send('POST', '/x', { headers: { traceparent: value } })).rejects.toThrow(TypeError);
+  expect(sent).toBe(0);
 });

@@ -2,6 +2,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { expect, test } from '@jest/globals';
+import { startFaultyProxy } from '../../support/faulty-proxy.ts';
 import { intentOf, serviceNamed } from '../../support/records.ts';
 import { openCommandLine } from './command-line.ts';
 import { documentOf, responses, rewrite, serve, startSignedIn } from './signed-in.ts';
@@ -260,4 +261,27 @@ test('"update" accepts the output of "show --json"', async () => {
     await writeFile(file, JSON.stringify(definition));
     await succeed(noun, 'update', id, '--file', file);
   }
+});
+
+test('a change is reported as made if the answer to it was lost', async () => {
+  const proxy = await startFaultyProxy(stack.base_url, {});
+  const environment = { INTENT_GATE_URL: proxy.endpoint, INTENT_GATE_TOKEN: stack.admin_token };
+  const through = await openCommandLine(folder, environment);
+  const { service_id: id } = await createService('Unheard', 'https://unheard.example', 'Its answers are lost');
+  const uid = 'unheard.example:act:v1';
+  const intent = await writeTo('unheard.json', intentOf(uid));
+  const commands: [said: string, ...words: string[]][] = [
+    ['Updated Unheard.', 'services', 'update', id, '--description', 'Otherwise'],
+    ['Paused Unheard: its intents are no longer executed.', 'services', 'pause', id],
+    ['Resumed Unheard.', 'services', 'resume', id],
+    [`Created ${uid}.`, 'intents', 'create', '--service', id, '--file', intent],
+    ['Deleted Unheard and its intents.', 'services', 'delete', id, '--yes'],
+  ];
+  for (const [said, ...words] of commands) {
+    // each reads the service first
+    proxy.next = ['none', 'dropAfter'];
+    expect(await through.run(words)).toEqual({ code: 0, stdout: `${said}\n`, stderr: '' });
+  }
+  expect(proxy.counts).toMatchObject({ dropAfter: commands.length });
+  await proxy.stop();
 });

@@ -1,0 +1,80 @@
+import { describe, expect, test } from '@jest/globals';
+import { openApi } from '../../registry/api.ts';
+import { createIntent, createService, replaceService } from '../../registry/save.ts';
+import { type Intent, toFullIntent } from '../../schemas/intent.ts';
+import { intentOf } from '../support/records.ts';
+
+const url = 'https://gate.example';
+const wanted = { service_name: 'Tides', service_url: 'https://tides.example', description: 'Tides of harbours' };
+const id = '01ARZ3NDEKTSV4RRFFQ69G5FAV';
+const record = { service_id: id, ...wanted };
+const intent = intentOf('tides.example:list:v1');
+const full = toFullIntent({ ...intent, service_id: id, rev: 1 } as Intent, 'Tides');
+
+/** A gate that has these records, and whose first answer to a change is lost. */
+function openLosing(service: object | undefined, known?: object) {
+  let isLost = false;
+  const sent: string[] = [];
+  const notFound = { error: { code: 'NOT_FOUND', message: 'Not found.', details: {} } };
+  const answers: Record<string, unknown> = {
+    [`/api/services/${id}`]: service,
+    '/api/services': { services: service ? [{ ...service, intents: 0 }] : [], pagination: { current_page: 1, page_size: 100 } },
+    [`/api/services/${id}/intents`]: { intents: [], pagination: { current_page: 1, page_size: 100, total_results: 0, total_pages: 0 } },
+    [`/api/intents/${encodeURIComponent(intent.intent_uid)}`]: known,
+  };
+  const fetch = async (address: string, { method }: RequestInit) => {
+    const { pathname } = new URL(address);
+    if (method === 'GET') {
+      const body = answers[pathname];
+      return Response.json(body ?? notFound, { status: body === undefined ? 404 : 200 });
+    }
+    sent.push(`${method} ${pathname}`);
+    if (!isLost) {
+      isLost = true;
+      throw new TypeError('fetch failed');
+    }
+    if (method === 'DELETE') return Response.json(notFound, { status: 404 });
+    return Response.json({ error: { code: 'CONFLICT', message: 'It exists.', details: {} } }, { status: 409 });
+  };
+  const api = openApi(
+    url,
+    { get: async () => 'token' },
+    { fetch: fetch as typeof globalThis.fetch, isRetriedUnseen: true, sleep: async () => {} },
+  );
+  return { api, sent };
+}
+
+const lost = 'It exists. The answer to an earlier attempt was lost; that attempt may have made the change.';
+
+describe('a change whose answer was lost', () => {
+  test('a record that is as wanted counts as saved', async () => {
+    const replaced = openLosing(record);
+    expect(await replaceService(replaced.api, id, wanted, { 'If-Match': '"1"' })).toEqual(record);
+    expect(replaced.sent).toEqual(Array(2).fill(`PUT /api/services/${id}`));
+    expect(await createService(openLosing(record).api, wanted)).toEqual({ saved: record, isNew: false });
+    expect(await createIntent(openLosing(record, full).api, id, intent)).toMatchObject({ intent_uid: intent.intent_uid });
+    await expect(createIntent(openLosing(record, { ...full, description: 'Another' }).api, id, intent)).rejects.toMatchObject({
+      status: 409,
+    });
+  });
+
+  test.each<[string, object | undefined]>([
+    ['another record', { ...record, description: 'Somebody else has changed it' }],
+    ['no record', undefined],
+  ])('the refusal says that it may have been made: %s', async (_, service) => {
+    const { api } = openLosing(service);
+    await expect(replaceService(api, id, wanted, {})).rejects.toMatchObject({ status: 409, message: lost });
+    await expect(createService(openLosing(service).api, wanted)).rejects.toMatchObject({ status: 409, message: lost });
+    await expect(createIntent(openLosing(service).api, id, intent)).rejects.toMatchObject({ status: 409, message: lost });
+  });
+
+  test('a deletion that finds nothing has been made', async () => {
+    const { api } = openLosing(undefined);
+    await api.call('DELETE', `/api/services/${id}`, { isAdmin: true });
+    // nobody knows who made this one
+    await expect(api.call('DELETE', `/api/services/${id}`, { isAdmin: true })).rejects.toMatchObject({
+      status: 404,
+      message: 'Not found.',
+    });
+  });
+});
