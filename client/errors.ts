@@ -33,7 +33,8 @@ export type ClientErrorCode =
   | 'UNREACHABLE'
   | 'UNEXPECTED_ANSWER'
   | 'UNSAFE_FILE'
-  | 'DAMAGED_FILE';
+  | 'DAMAGED_FILE'
+  | 'UNUSABLE_FILE';
 
 export type ErrorCode = GateErrorCode | ClientErrorCode;
 

@@ -1,8 +1,8 @@
-import { createHash, randomUUID } from 'node:crypto';
-import { link, rm, writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { link, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { KeyPair, KeyStore } from './keys.ts';
-import { makePrivateFolder, readPrivateJson } from './private-files.ts';
+import { readPrivateJson, writePrivate } from './private-files.ts';
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256' };
 
@@ -23,18 +23,17 @@ export function openFileKeyStore(folder: string): KeyStore {
     load,
     save: async (agentId, { privateKey }) => {
       const path = fileOf(agentId);
-      await makePrivateFolder(path);
       const jwk = await crypto.subtle.exportKey('jwk', privateKey);
-      const draft = join(folder, `${randomUUID()}.draft`);
-      await writeFile(draft, JSON.stringify({ agent_id: agentId, jwk }), { mode: 0o600, flag: 'wx' });
-      try {
-        // if several processes write, the first wins
-        await link(draft, path).catch((error: NodeJS.ErrnoException) => {
-          if (error.code !== 'EEXIST') throw error;
-        });
-      } finally {
-        await rm(draft);
-      }
+      await writePrivate(path, JSON.stringify({ agent_id: agentId, jwk }), async (draft) => {
+        try {
+          // if several processes write, the first wins
+          await link(draft, path).catch((error: NodeJS.ErrnoException) => {
+            if (error.code !== 'EEXIST') throw error;
+          });
+        } finally {
+          await rm(draft);
+        }
+      });
       return (await load(agentId)) as KeyPair;
     },
   };

@@ -1,4 +1,4 @@
-import { homedir } from 'node:os';
+import { homedir, userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 import { IntentGateError } from './errors.ts';
 import { openFileAgreementStore } from './file-agreement-store.ts';
@@ -24,7 +24,7 @@ export interface McpOptions {
   program: readonly string[];
 }
 
-const defaultFolder = join(homedir(), '.intent-gate');
+const defaultFolder = join(homedir() || userInfo().homedir, '.intent-gate');
 
 const folderOf = ({ folder }: McpOptions): string => resolve(folder || process.env.INTENT_GATE_HOME || defaultFolder);
 

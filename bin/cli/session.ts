@@ -1,6 +1,6 @@
-import { homedir } from 'node:os';
+import { homedir, userInfo } from 'node:os';
 import { join } from 'node:path';
-import { IntentGateError } from '../../client/errors.ts';
+import type { IntentGateError } from '../../client/errors.ts';
 import { readPrivateJson, writePrivateJson } from '../../client/private-files.ts';
 import type { Tokens } from '../../registry/api.ts';
 import { CliFailure, NotSignedIn } from '../../registry/failure.ts';
@@ -12,7 +12,7 @@ export type Session = { kind: 'local'; stack_file: string } | ({ kind: 'cognito'
 
 /** `INTENT_GATE_HOME`, else `intent-gate` in `XDG_CONFIG_HOME` or `~/.config`. */
 export const privateFolder = (): string =>
-  process.env.INTENT_GATE_HOME || join(process.env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'intent-gate');
+  process.env.INTENT_GATE_HOME || join(process.env.XDG_CONFIG_HOME || join(homedir() || userInfo().homedir, '.config'), 'intent-gate');
 
 const sessionsFile = () => join(privateFolder(), 'sessions.json');
 
@@ -32,10 +32,9 @@ async function readSessions(): Promise<Record<string, Session>> {
   try {
     return ((await readPrivateJson(path)) ?? {}) as Record<string, Session>;
   } catch (cause) {
-    if (!(cause instanceof IntentGateError))
-      throw new CliFailure('failure', `The file ${path} cannot be read (${(cause as NodeJS.ErrnoException).code}).`, { cause });
-    if (cause.code === 'UNSAFE_FILE') throw new CliFailure('credentials', cause.message, { cause });
-    throw new CliFailure('failure', `The file ${path} is damaged. Remove it and sign in again.`, { cause });
+    const { code, message } = cause as IntentGateError;
+    if (code === 'DAMAGED_FILE') throw new CliFailure('failure', `The file ${path} is damaged. Remove it and sign in again.`, { cause });
+    throw new CliFailure(code === 'UNSAFE_FILE' ? 'credentials' : 'failure', message, { cause });
   }
 }
 

@@ -1,6 +1,8 @@
-import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { createHash } from 'node:crypto';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { isAbsolute, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import { privateFolder } from '../../bin/cli/session.ts';
 import { openFileAgreementStore } from '../../client/file-agreement-store.ts';
 import { openFileKeyStore } from '../../client/file-key-store.ts';
 import { publicJwk } from '../../client/jws.ts';
@@ -85,4 +87,33 @@ test('only their owner can read the files, and no other file is left behind', as
   expect(statSync(place).mode & 0o777).toBe(0o700);
   expect(statSync(join(place, file)).mode & 0o777).toBe(0o600);
   expect(JSON.parse(readFileSync(join(place, file), 'utf8')).agent_id).toBe('../../somewhere else');
+});
+
+test.each([
+  ['read', 'a folder', (path: string) => mkdirSync(path, { recursive: true }), 'EISDIR'],
+  ['written', 'a folder that is a file', () => {}, 'ENOTDIR'],
+] as const)('a key or agreement that cannot be %s is an error that names the file: %s', async (done, _, prepare, code) => {
+  const blocked = join(folder, `${count++}.file`);
+  writeFileSync(blocked, '');
+  const place = done === 'read' ? join(folder, `${count++}`) : join(blocked, 'keys');
+  const file = { keys: join(place, `${createHash('sha256').update('one').digest('hex').slice(0, 32)}.json`) };
+  prepare(file.keys);
+  await expect(obtainKey('one', openFileKeyStore(place))).rejects.toMatchObject({
+    code: 'UNUSABLE_FILE',
+    message: `The file ${file.keys} cannot be read (${code}).`,
+  });
+  if (done === 'written')
+    await expect(openFileAgreementStore(place).save('https://gate.example', { digest: 'x' })).rejects.toMatchObject({
+      code: 'UNUSABLE_FILE',
+      message: expect.stringMatching(/^The file .*\.json cannot be written \(ENOTDIR\)\.$/),
+    });
+});
+
+test('without a home folder in the environment, private files are not in the working directory', () => {
+  const { HOME, XDG_CONFIG_HOME, INTENT_GATE_HOME } = process.env;
+  Object.assign(process.env, { HOME: '' });
+  for (const name of ['XDG_CONFIG_HOME', 'INTENT_GATE_HOME']) delete process.env[name];
+  expect(isAbsolute(privateFolder())).toBe(true);
+  for (const [name, value] of Object.entries({ HOME, XDG_CONFIG_HOME, INTENT_GATE_HOME }))
+    if (value !== undefined) process.env[name] = value;
 });
