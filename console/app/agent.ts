@@ -1,4 +1,5 @@
 import { connect, type IntentGate, type Upstream, upstreamOf } from '../../client/connect.ts';
+import { Unreachable } from '../../client/errors.ts';
 import { readFailure } from '../../client/http.ts';
 import { openIndexedDbKeyStore } from '../../client/indexed-db-key-store.ts';
 import { type ReceiptFile, receiptOf } from '../../client/receipts.ts';
@@ -7,7 +8,7 @@ import { parseExact } from '../../schemas/number.ts';
 import { readCallsLeft } from './calls-left.ts';
 import { askConsent } from './consent.tsx';
 import { deployment } from './deployment.ts';
-import { gateUrl, pagePat } from './gate.ts';
+import { gateUrl, pagePat, Unanswered } from './gate.ts';
 import { keep, readKept } from './store.ts';
 
 /** The page's agent id, which stays the same across visits, because it belongs to the page's key. */
@@ -26,7 +27,8 @@ interface ExecutionFacts {
 }
 
 let gate: Promise<IntentGate> | undefined;
-let facts: ExecutionFacts = { executionId: undefined, left: undefined };
+/** what the header fields of the last answer to each call say, by idempotency key */
+const factsOf = new Map<string, ExecutionFacts>();
 
 /** Stores the accepted policy's digest while the tab is open; the PAT stays in memory. */
 const agreementStore = {
@@ -47,10 +49,11 @@ const openAgent = (): Promise<IntentGate> => {
     maxAttempts: 1,
     maxWaitMs: 0,
     parse: parseExact,
-    fetch: async (...request) => {
-      const answer = await fetch(...request);
-      const executionId = answer.headers.get('execution-id');
-      if (executionId !== null) facts = { executionId, left: readCallsLeft(answer.headers) };
+    fetch: async (address, request) => {
+      const answer = await fetch(address, request);
+      const executionId = answer.headers.get('execution-id') ?? undefined;
+      const key = new Headers(request?.headers).get('idempotency-key');
+      if (key !== null) factsOf.set(key, { executionId, left: readCallsLeft(answer.headers) });
       return answer;
     },
   });
@@ -89,7 +92,7 @@ export interface Ran {
 /**
  * Runs an intent with the key of this page, once the policy has been accepted.
  * @param onPending - receives the state of a deferred call, for example one that awaits approval
- * @throws IntentGateError
+ * @throws IntentGateError, or Unanswered if the call may have been made
  */
 export async function runIntent(
   { intentUid, parameters, key, pending }: NewCall,
@@ -98,7 +101,10 @@ export async function runIntent(
   const agent = await openAgent();
   await obtainPat();
   if (pending) refuseAsBefore(await agent.readExecution(pending.execution));
-  const answer = await agent.execute(intentUid, parameters, { idempotencyKey: key, wait: onPending });
+  const answer = await agent.execute(intentUid, parameters, { idempotencyKey: key, wait: onPending }).catch((error: unknown) => {
+    throw error instanceof Unreachable ? new Unanswered('Run it again to get the answer: the same call is not made twice.') : error;
+  });
+  const facts = factsOf.get(key) ?? { executionId: undefined, left: undefined };
   return { answer, facts, upstream: upstreamOf(answer), receipt: receiptOf(answer) };
 }
 

@@ -31,12 +31,12 @@ export function Calls() {
         </p>
       )}
       <ol class="list">
-        {made.map(({ at, intentUid, parameters, durationMs, answer, refusal, pending, executionId, receipt }) => (
+        {made.map(({ at, intentUid, parameters, durationMs, answer, refusal, isUnanswered, pending, executionId, receipt }) => (
           <li key={at}>
             <h2>
               <a href={linkTo(['intents', intentUid], { parameters: JSON.stringify(parameters) })}>{intentUid}</a>{' '}
-              {pending ? (
-                <Badge tone="warn">{pending.status}</Badge>
+              {pending || isUnanswered ? (
+                <Badge tone="warn">{pending?.status ?? 'not answered'}</Badge>
               ) : (
                 <Badge tone={refusal === undefined ? 'good' : 'bad'}>{refusal === undefined ? 'answered' : 'refused'}</Badge>
               )}

@@ -1,5 +1,5 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { IntentGateError, Refusal } from '../../client/errors.ts';
+import { Refusal, Unreachable } from '../../client/errors.ts';
 import { type Api, type ApiCallOptions, nextQuery, openApi } from '../../registry/api.ts';
 import type { ServiceList } from '../../schemas/service.ts';
 import { deployment } from './deployment.ts';
@@ -23,8 +23,10 @@ async function readToken(renew = false): Promise<string> {
 /** Sends each request once: the user decides whether to repeat it. */
 export const api: Api = openApi(gateUrl, { get: readToken }, { maxAttempts: 1, maxWaitMs: 0 });
 
-/** Sends a request once, and returns the response whatever its status. */
-export const { exchange } = api.http;
+/**
+ * `exchange` sends a request once, and returns the response whatever its status. `now` is the time of the gate's clock, in milliseconds since the epoch.
+ */
+export const { exchange, now: gateNow } = api.http;
 
 /** The API client of the command line. If the session ends, it waits until the same person has signed in again, and then continues. */
 export function openAdminApi(): Api {
@@ -54,11 +56,13 @@ export interface Answered<T> {
 
 /**
  * Sends a request to the gate.
- * @throws IntentGateError, or SignInEnded
+ * @throws IntentGateError, SignInEnded, or Unanswered if a change may have been made
  */
 export async function ask<T>(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, options?: ApiCallOptions): Promise<Answered<T>> {
   const bearer = method === 'GET' ? viewerToken() : undefined;
-  const { body, headers } = await api.call(method, path, { ...(bearer && { bearer }), ...options });
+  const { body, headers } = await api.call(method, path, { ...(bearer && { bearer }), ...options }).catch((error: unknown) => {
+    throw method !== 'GET' && error instanceof Unreachable ? new Unanswered('Reload the page before you make the change again.') : error;
+  });
   return { value: body as T, etag: headers.get('etag') ?? undefined, next: nextQuery(headers) };
 }
 
@@ -68,6 +72,16 @@ export class SignInEnded extends Error {
   override readonly message = 'Your session has ended. Nothing is lost: sign in again, then try again.';
 }
 
+/** No answer has arrived to a request that may have had its effect. */
+export class Unanswered extends Error {
+  override readonly name = 'Unanswered';
+
+  /** @param next - what to do now */
+  constructor(next: string) {
+    super(`The gate has not answered, but may have done what you asked for. ${next}`);
+  }
+}
+
 /** Describes an error for users. */
 export function describeFailure(error: unknown): string {
   // only the first line, because the service's response is shown separately
@@ -75,7 +89,7 @@ export function describeFailure(error: unknown): string {
     return (error.message.split('\n', 1)[0] ?? '')
       .replace('with GET /api/intents/search', 'with the search')
       .replace(' details.upstream_body says why.', '');
-  if (error instanceof IntentGateError && error.code === 'UNREACHABLE') return 'The gate does not answer. Nothing is lost: try again.';
+  if (error instanceof Unreachable) return 'The gate does not answer. Nothing is lost: try again.';
   return error instanceof Error ? error.message : String(error);
 }
 

@@ -3,7 +3,7 @@ import type { ReceiptFile } from '../../client/receipts.ts';
 import { type NewCall, type Ran, runIntent } from './agent.ts';
 import { saidIn } from './components/states.tsx';
 import { showToast } from './components/toast.tsx';
-import { describeFailure } from './gate.ts';
+import { describeFailure, Unanswered } from './gate.ts';
 import { keep, openStore, readKept } from './store.ts';
 
 /** A call that was made in this tab. */
@@ -12,6 +12,8 @@ export interface Call extends NewCall {
   /** absent if the call was refused, or the answer is too large to keep */
   answer?: unknown;
   refusal?: string;
+  /** no answer has arrived, so that it may have been made; the same call gets it under the same key */
+  isUnanswered?: boolean;
   executionId?: string | undefined;
   receipt?: ReceiptFile | undefined;
 }
@@ -27,7 +29,7 @@ function rememberCall(call: Call): void {
   const isKept = answer !== undefined && JSON.stringify(answer).length <= maxAnswerLength;
   // keep the receipt, most of which can be verified without the answer
   const kept = isKept ? call : { ...rest, receipt: receipt && { ...receipt, answer: undefined } };
-  const others = calls.get().filter(({ at }) => at !== call.at);
+  const others = calls.get().filter(({ key }) => key !== call.key);
   calls.set([kept, ...others].toSorted((a, b) => b.at - a.at).slice(0, maxKept));
   keep('calls', calls.get());
 }
@@ -35,6 +37,12 @@ function rememberCall(call: Call): void {
 export function forgetCalls(): void {
   calls.set([]);
   keep('calls', undefined);
+}
+
+/** The key of a call: that of an equal one that has not been answered, else a new one. */
+export function keyFor(intentUid: string, parameters: NewCall['parameters']): string {
+  const isEqual = (call: Call) => call.intentUid === intentUid && JSON.stringify(call.parameters) === JSON.stringify(parameters);
+  return calls.get().find((call) => call.isUnanswered && isEqual(call))?.key ?? crypto.randomUUID();
 }
 
 const following = new Map<number, Promise<Ran>>();
@@ -62,9 +70,10 @@ async function makeCall({ at, intentUid, parameters, key, pending }: NewCall): P
     return ran;
   } catch (error) {
     const said = error instanceof Refusal ? saidIn(error.details) : undefined;
+    const isUnanswered = error instanceof Unanswered;
     // a waiting call can be followed again if anything else keeps the page from reading its outcome
     if (error instanceof Refusal || !(hasWaited || error instanceof PolicyDeclined))
-      remember({ refusal: describeFailure(error) + (said === undefined ? '' : ` The service says: ${said}`) });
+      remember({ isUnanswered, refusal: describeFailure(error) + (said === undefined ? '' : ` The service says: ${said}`) });
     throw error;
   }
 }

@@ -14,7 +14,7 @@ import { Failure, Skeleton } from './components/states.tsx';
 import { Table } from './components/table.tsx';
 import { Part } from './components/text.tsx';
 import { fieldsOf, readParameters, type Typed, typeValues } from './field-values.ts';
-import { calls, followCall } from './made-calls.ts';
+import { calls, followCall, keyFor } from './made-calls.ts';
 import { exampleValues } from './nested.ts';
 import { useStore } from './store.ts';
 
@@ -50,14 +50,22 @@ export function Run({ intent, typed, onTyped, isRunnable, children }: RunProps) 
   }, [outcome]);
 
   async function run(): Promise<void> {
-    if (inputs.some(({ pattern }) => pattern !== undefined)) await loadPatternEngine();
+    const at = Date.now();
+    setOutcome({ state: 'running', at });
+    try {
+      if (inputs.some(({ pattern }) => pattern !== undefined)) await loadPatternEngine();
+    } catch (error) {
+      setOutcome({ state: 'failed', error });
+      return;
+    }
     const read = readParameters(inputs, typed);
     setIssues(read.issues);
     if (read.issues.length > 0) {
       setOutcome({ state: 'idle' });
       return;
     }
-    await follow({ at: Date.now(), intentUid: intent.intent_uid, parameters: read.values, key: crypto.randomUUID() });
+    const { intent_uid: intentUid } = intent;
+    await follow({ at, intentUid, parameters: read.values, key: keyFor(intentUid, read.values) });
   }
 
   async function follow(call: NewCall): Promise<void> {

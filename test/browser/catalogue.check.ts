@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, expect, test } from '@jest/globals';
-import type { Page } from 'playwright-core';
+import type { APIResponse, Page, Route } from 'playwright-core';
 import { bodyOf } from '../e2e/api.ts';
 import { expectAccessible, expectToFit, given, hostileTexts, openView, settle, startConsole } from './console-page.ts';
 
@@ -135,6 +135,72 @@ given('the catalogue', () => {
     // the tab remembers that the policy is accepted
     await run(page);
     await page.getByText(/58 of 60 calls are left/).waitFor();
+  });
+
+  const executions = '**/api/intents/execute';
+
+  /** Accepts the policy, which the page asks for at the first run in a tab. */
+  const accept = (page: Page) => page.getByRole('button', { name: 'Accept' }).click();
+
+  test('a call is made once, however often Enter is pressed while the page still loads what it needs', async () => {
+    const page = await open(intentAt('world.example:get-country:v1'));
+    await codeOf(page).fill('JP');
+    const { promise: pressed, resolve: load } = Promise.withResolvers<void>();
+    await page.route('**/*.js', (route) => pressed.then(() => route.continue()));
+    await codeOf(page).press('Enter');
+    await page.getByRole('button', { name: 'Running …' }).waitFor();
+    for (let more = 0; more < 3; more++) await codeOf(page).press('Enter');
+    load();
+    await accept(page);
+    await page.locator('.answer').getByText('Japan', { exact: true }).waitFor();
+    expect(browser.requests.filter((url) => url.endsWith('/api/intents/execute'))).toHaveLength(1);
+    await page.reload();
+    await page.route('**/*.js', (route) => route.abort());
+    await run(page);
+    await page.getByText('A part of this page could not be loaded, so nothing was sent. Try again.').waitFor();
+    expect(browser.complaints.splice(0).join()).toContain('ERR_FAILED');
+  });
+
+  test('a call whose answer is lost is not made again, and each call keeps its own execution', async () => {
+    const page = await open(intentAt('world.example:get-country:v1'));
+    await codeOf(page).fill('JP');
+    const made: string[] = [];
+    const sent: (string | undefined)[] = [];
+    let answer = (route: Route, _: APIResponse): Promise<void> => route.abort();
+    await page.route(executions, async (route) => {
+      const response = await route.fetch();
+      sent.push(route.request().headers()['idempotency-key']);
+      made.push(response.headers()['execution-id'] ?? '');
+      await answer(route, response);
+    });
+    await run(page);
+    await accept(page);
+    await page.getByText('The gate has not answered, but may have done what you asked for. Run it again to get the answer').waitFor();
+    expect(browser.complaints.splice(0).join()).toContain('ERR_FAILED');
+    await page.getByRole('link', { name: 'Your calls' }).click();
+    await page.getByText('not answered', { exact: true }).waitFor();
+    await page.goBack();
+    answer = (route, response) => route.fulfill({ response });
+    await run(page);
+    await page.locator('.answer').getByText('Japan', { exact: true }).waitFor();
+    expect(sent).toEqual([expect.stringMatching(/^[\w-]{36}$/), sent[0]]);
+
+    const { promise: isReleased, resolve: release } = Promise.withResolvers<void>();
+    answer = (route, response) => isReleased.then(() => route.fulfill({ response }));
+    await run(page);
+    await page.getByRole('button', { name: 'Running …' }).waitFor();
+    await expect(page.waitForResponse(executions, { timeout: 500 })).rejects.toThrow();
+    answer = (route, response) => route.fulfill({ response });
+    await page.evaluate(`location.hash = ${JSON.stringify(intentAt('world.example:get-currency:v1'))}`);
+    await page.getByRole('heading', { name: 'Describe a currency' }).waitFor();
+    await codeOf(page).fill('JPY');
+    await run(page);
+    await page.locator('.answer').waitFor();
+    release();
+    await page.getByRole('link', { name: 'Your calls' }).click();
+    await page.getByText('answered', { exact: true }).nth(2).waitFor();
+    const kept = await page.evaluate('JSON.parse(sessionStorage.calls).map(({ executionId }) => executionId).toReversed()');
+    expect(kept).toEqual(made.slice(1));
   });
 
   test('a sample shows the call first, and folds the commands that get a PAT', async () => {

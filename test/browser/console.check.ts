@@ -676,6 +676,54 @@ paths:
     await page.getByText('paused', { exact: true }).waitFor();
   });
 
+  test('the console recognises a change whose answer was lost, and makes none twice', async () => {
+    const about = { service_name: 'Lost', service_url: 'https://lost.example', description: 'One' };
+    const { service_id: id } = bodyOf(await api.asAdmin('POST', '/api/services', about), 201);
+    const sent: string[] = [];
+    let answer = async (route: Route): Promise<unknown> => route.fetch().then(() => route.abort());
+    await page.route(`**/api/services/${id}`, (route) => {
+      const method = route.request().method();
+      if (method === 'GET') return route.fallback();
+      sent.push(method);
+      return answer(route);
+    });
+    await go(`#/services/${id}?tab=settings`);
+    await page.getByLabel('Description').fill('Two');
+    await press('Save');
+    const unanswered = 'The gate has not answered, but may have done what you asked for. Reload the page before you make the change again.';
+    await page.getByText(unanswered).waitFor();
+    expect(browser.complaints.splice(0).join()).toContain('ERR_FAILED');
+    answer = (route) => route.continue();
+    await press('Save');
+    await page.getByText('The service is saved.').or(page.getByText('Someone else has changed this')).waitFor();
+    expect(await page.getByText('Someone else has changed this').count()).toBe(0);
+
+    // the question stays until the answer is known
+    sent.length = 0;
+    const { promise: isRefused, resolve: refuse } = Promise.withResolvers<void>();
+    const error = { code: 'CONFLICT', message: 'It is in use.', details: {}, help_url: base };
+    answer = (route) => isRefused.then(() => route.fulfill({ status: 409, json: { error } }));
+    await press('Delete the service');
+    await confirmation(page, 'Delete the service').click();
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Escape');
+    expect(await confirmation(page, 'Cancel').isDisabled()).toBe(true);
+    refuse();
+    await page.getByRole('dialog').getByText('It is in use.').waitFor();
+    await confirmation(page, 'Cancel').click();
+    expect(sent).toEqual(['DELETE']);
+
+    sent.length = 0;
+    const { promise: isPaused, resolve: pause } = Promise.withResolvers<void>();
+    answer = (route) => isPaused.then(() => route.continue());
+    await press('Pause');
+    await confirmation(page, 'Pause').dblclick();
+    pause();
+    await page.getByRole('button', { name: 'Resume', exact: true }).waitFor();
+    expect(sent).toEqual(['PUT']);
+    await page.unroute(`**/api/services/${id}`);
+  });
+
   test('the console edits an intent', async () => {
     await go('#/intents/world.example%3Aget-currency%3Av1');
     await page.getByRole('link', { name: 'Edit' }).click();

@@ -38,12 +38,12 @@ export function Confirm({ children, onClose, ...action }: Action & { children?: 
   const { title, question = `${title}?` } = action;
   const { isRunning, failure, run } = useAct(action);
   return (
-    <Dialog title={question} onClose={onClose}>
+    <Dialog title={question} isBusy={isRunning} onClose={onClose}>
       {children}
       <Failure error={failure} />
       <p class="buttons">
-        <Button title={title} kind="danger" isBusy={isRunning} onClick={async () => !isRunning && (await run()) && onClose()} />
-        <Button title="Cancel" onClick={onClose} />
+        <Button title={title} kind="danger" isBusy={isRunning} onClick={async () => (await run()) && onClose()} />
+        <Button title="Cancel" isDisabled={isRunning} onClick={onClose} />
       </p>
     </Dialog>
   );

@@ -5,7 +5,7 @@ import { Dialog } from '../components/dialog.tsx';
 import { Awaited, EmptyState } from '../components/states.tsx';
 import { type Column, ReadTable } from '../components/table.tsx';
 import { Badge, Heading, Link, Time, Way } from '../components/text.tsx';
-import { type Answered, ask, useWork } from '../gate.ts';
+import { type Answered, ask, gateNow, useWork } from '../gate.ts';
 import { go, linkTo, type Route } from '../route.ts';
 import { Downloads } from './downloads.tsx';
 
@@ -67,7 +67,7 @@ export function Executions({ path: [, id], query }: Route) {
   const { from, to, last = from === undefined ? '60' : '', agent = '', intent = '', outcome = '' } = asked;
   const reading = useWork(
     (signal) => {
-      const nowMs = Date.now();
+      const nowMs = gateNow();
       return last === ''
         ? readPeriod(Date.parse(from ?? ''), Date.parse(to ?? '') || nowMs, signal)
         : readPeriod(nowMs - Number(last) * minuteMs, nowMs + minuteMs, signal);
@@ -116,9 +116,7 @@ export function Executions({ path: [, id], query }: Route) {
           options={periods}
           value={last}
           onChoose={(chosen) =>
-            show(
-              chosen === '' ? { last: '', from: new Date(Date.now() - 60 * minuteMs).toISOString() } : { last: chosen, from: '', to: '' },
-            )
+            show(chosen === '' ? { last: '', from: new Date(gateNow() - 60 * minuteMs).toISOString() } : { last: chosen, from: '', to: '' })
           }
         />
         {last === '' && day('from', 'From')}

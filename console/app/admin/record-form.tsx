@@ -105,7 +105,16 @@ export function RecordForm({ name, fields, record, etag, isNew = false, schema, 
   async function compare(body: Values): Promise<void> {
     const now = await ask<Values>('GET', path, { query, isAdmin: true });
     const theirs = readRecord(fields, typeRecord(fields, now.value), now.value).body;
-    setConflict({ differences: findDifferences(theirs, body), etag: now.etag, record: now.value });
+    const differences = findDifferences(theirs, body);
+    if (differences.length > 0) {
+      setConflict({ differences, etag: now.etag, record: now.value });
+      return;
+    }
+    // the answer to an earlier attempt was lost, or somebody else has made the same change
+    setNewer({ than: latest.current.etag, base: { record: now.value, etag: now.etag } });
+    setDraft(undefined);
+    setConflict(undefined);
+    onSaved(now.value);
   }
 
   return (

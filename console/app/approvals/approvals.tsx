@@ -11,7 +11,7 @@ import { FormField } from '../components/field.tsx';
 import { Awaited, EmptyState } from '../components/states.tsx';
 import { ReadTable } from '../components/table.tsx';
 import { Badge, Heading, Items, Link, Part, Shown, Time, Way } from '../components/text.tsx';
-import { api, ask, useRead, useWhileVisible, useWork } from '../gate.ts';
+import { api, ask, gateNow, useRead, useWhileVisible, useWork } from '../gate.ts';
 import { go, linkTo } from '../route.ts';
 import type { AdminSection } from '../section.ts';
 import { useDraft } from '../store.ts';
@@ -133,8 +133,8 @@ function Result({ made: { decided_by, decision, decided_at, isOwn, approval }, i
 
 /** How long a call still waits. It is computed from the clock, so that it is right after the computer has slept. */
 function Expiry({ at }: { at: string }) {
-  const [nowMs, setNow] = useState(Date.now());
-  useWhileVisible(() => setNow(Date.now()), 1_000);
+  const [nowMs, setNow] = useState(gateNow());
+  useWhileVisible(() => setNow(gateNow()), 1_000);
   const seconds = Math.floor((Date.parse(at) - nowMs) / 1_000);
   const [minutes, hours] = [Math.floor(seconds / 60), Math.floor(seconds / 3_600)];
   const left = minutes < 1 ? `${seconds} s` : hours < 1 ? `${minutes} min` : `${hours} h ${minutes % 60} min`;

@@ -17,7 +17,15 @@ interface ButtonProps {
 }
 
 export const Button = ({ title, kind, label, isDisabled = false, isBusy, isPressed, onClick }: ButtonProps) => (
-  <button type="button" class={kind} aria-label={label} aria-busy={isBusy} aria-pressed={isPressed} disabled={isDisabled} onClick={onClick}>
+  <button
+    type="button"
+    class={kind}
+    aria-label={label}
+    aria-busy={isBusy}
+    aria-pressed={isPressed}
+    disabled={isDisabled}
+    onClick={() => isBusy || onClick()}
+  >
     {title}
   </button>
 );

@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { errorTable } from '../../../schemas/errors.ts';
 import { escapeHiddenInJson } from '../../../schemas/text.ts';
+import { gateNow } from '../gate.ts';
 import { linkTo } from '../route.ts';
 import { openStore, useStore } from '../store.ts';
 import { Button } from './controls.tsx';
@@ -71,7 +72,7 @@ const ages = [
 /** How long ago something happened, in tables; the tooltip has the time. */
 export const Ago = ({ at }: { at: string | number }) => {
   const date = new Date(at);
-  const passedMs = Math.max(0, Date.now() - date.getTime());
+  const passedMs = Math.max(0, gateNow() - date.getTime());
   const [unit, ms] = ages.find(([, one]) => passedMs >= one) ?? (['minute', 60_000] as const);
   const words = new Intl.RelativeTimeFormat('en').format(-Math.floor(passedMs / ms), unit);
   return (

@@ -20,7 +20,7 @@ import { type Column, DataTable, Table } from '../components/table.tsx';
 import { Tabs } from '../components/tabs.tsx';
 import { Badge, Link, Part, Shown, Time, type Tone } from '../components/text.tsx';
 import { deployment } from '../deployment.ts';
-import { ask, openAdminApi, useRead, useWork } from '../gate.ts';
+import { ask, gateNow, openAdminApi, useRead, useWork } from '../gate.ts';
 import { linkTo } from '../route.ts';
 import type { AdminSection, EditedPolicy } from '../section.ts';
 
@@ -129,7 +129,7 @@ function PolicyOnTrial({ inForce, draft, query }: EditedPolicy) {
 async function tryText(text: string, ms: number): Promise<NamedPolicyTrial> {
   const api = openAdminApi();
   const trial = readTrial(parsePolicyTemplate(text), deployment.publicUrl);
-  const untilMs = Date.now();
+  const untilMs = gateNow();
   const [policy, executions, serviceName] = await Promise.all([
     api.call('GET', '/api/policy').then(({ body }) => body as Policy),
     readExecutions(api, untilMs - ms),
