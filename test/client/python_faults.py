@@ -68,6 +68,13 @@ class Service(BaseHTTPRequestHandler):
         step = script.pop(0) if script else "ok"
         if step == "lost":
             return self.connection.close()
+        if step.startswith("cut"):
+            self.send_response(int(step[4:]))
+            self.send_header("Content-Length", "100")
+            self.end_headers()
+            return self.wfile.write(b'{"error":')
+        if step.startswith("moved"):
+            return self.answer(302, {}, Location=step[6:])
         if step == "used up":
             return self.answer(429, {"error": {"code": "TOO_MANY_REQUESTS", "message": "m"}}, Retry_After="0")
         if step == "changed":
@@ -188,6 +195,21 @@ try:
     agent(on_policy=lambda *_: True, max_wait=1).execute("a:b:v1", {})
 except intent_gate.RateLimited:
     print("always used up:", len(seen) - sent)
+
+for steps in (
+    ["cut 503", "cut 200", "ok"],
+    ["cut 422"] * 9,
+    ["moved /api/policy"],
+    ["moved http://["],
+):
+    script[:] = steps
+    sent = len(seen)
+    try:
+        came = agent(on_policy=lambda *_: True, max_attempts=3, max_wait=4).execute("a:b:v1", {})
+    except intent_gate.IntentGateError as error:
+        came = f"{error.code} {error.status} {error.retry_after_seconds}"
+    print(f"{steps[0]}:", len(seen) - sent, len(set(seen[sent:])), came)
+script[:] = []
 
 waits = []
 logging.getLogger("intent_gate").addHandler(handler := logging.Handler())

@@ -10,7 +10,6 @@ import logging
 import re
 import threading
 import time
-import urllib.error
 import urllib.parse
 import urllib.request
 import uuid
@@ -345,9 +344,6 @@ class IntentGate:
             try:
                 with opener.open(request, timeout=self._timeout) as response:
                     status, fields, text = response.status, response.headers, response.read()
-            except urllib.error.HTTPError as response:
-                with response:
-                    status, fields, text = response.code, response.headers, response.read()
             except (OSError, http.client.HTTPException) as cause:
                 failures += 1
                 unreachable = Unreachable(self._url, proxy_of(self._url))

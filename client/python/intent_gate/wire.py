@@ -18,11 +18,13 @@ from .answers import Answer, Upstream
 from .errors import IntentGateError, Refusal, UnexpectedAnswer
 
 
-class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Follows no redirects, so that credentials go only to the gate."""
+class _AnyStatus(urllib.request.HTTPErrorProcessor):
+    """Returns every answer as it is, and follows no redirects, so that credentials go only to the gate."""
 
-    def redirect_request(self, *_: Any) -> None:
-        return None
+    def http_response(self, request: urllib.request.Request, response: Any) -> Any:
+        return response
+
+    https_response = http_response
 
 
 #: http leads to this machine only, so it needs no proxy, which would read the tokens
@@ -47,7 +49,7 @@ class _Proxies(urllib.request.ProxyHandler):
         return super().proxy_open(req, proxy, type) if proxy_of(req.full_url) else None
 
 
-opener = urllib.request.build_opener(_NoRedirects, _Proxies(_proxies))
+opener = urllib.request.build_opener(_AnyStatus, _Proxies(_proxies))
 
 
 def read_address(text: str) -> str:
