@@ -73,8 +73,20 @@ class Service(BaseHTTPRequestHandler):
             self.send_header("Content-Length", "100")
             self.end_headers()
             return self.wfile.write(b'{"error":')
+        if step.startswith("page"):
+            _, status, *seconds = step.split()
+            return self.answer(int(status), "<html>", **({"Retry_After": seconds[0]} if seconds else {}))
         if step.startswith("moved"):
             return self.answer(302, {}, Location=step[6:])
+        if step == "of another program":
+            return self.answer(503, {"error": {"code": 503, "message": "m", "details": [{"reason": "x"}]}})
+        if step == "nested":
+            self.send_response(503)
+            self.end_headers()
+            return self.wfile.write(b'{"error":' + b"[" * 100_000)
+        if step == "of another limit":
+            details = {"limit": 9, "retry_after_seconds": "soon"}
+            return self.answer(429, {"error": {"code": "rate_limited", "message": "m", "details": details}})
         if step == "used up":
             return self.answer(429, {"error": {"code": "TOO_MANY_REQUESTS", "message": "m"}}, Retry_After="0")
         if step == "changed":
@@ -199,8 +211,18 @@ except intent_gate.RateLimited:
 for steps in (
     ["cut 503", "cut 200", "ok"],
     ["cut 422"] * 9,
+    ["page 503", "page 503 0", "ok"],
+    ["page 503"] * 9,
+    ["page 503 60"],
+    ["page 502"],
     ["moved /api/policy"],
     ["moved http://["],
+    ["page 504"],
+    ["page 429 0", "page 429", "ok"],
+    ["page 429 5"],
+    ["of another program", "of another program", "ok"],
+    ["nested", "ok"],
+    ["of another limit", "ok"],
 ):
     script[:] = steps
     sent = len(seen)

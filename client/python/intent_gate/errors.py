@@ -127,17 +127,17 @@ class Unreachable(IntentGateError):
 class UnexpectedAnswer(IntentGateError):
     """The response is not from a gate, or not in the specification's format."""
 
-    def __init__(self, status: Optional[int], message: Optional[str] = None) -> None:
+    def __init__(self, status: Optional[int], message: Optional[str] = None, retry_after_seconds: Optional[float] = None) -> None:
         default = f"The answer (status {status}) is not in the specified format. Is there an Intent Gate at this address, and of the same version?"
-        super().__init__("UNEXPECTED_ANSWER", message or default, status)
+        super().__init__("UNEXPECTED_ANSWER", message or default, status, None, retry_after_seconds)
 
 
 def describe_used_up(message: str, details: Mapping[str, Any]) -> str:
     """What a refusal says is used up, without its advice, which names header fields."""
-    first, budget, limit = re.split(r"[.\n]", message)[0], details.get("budget"), details.get("limit") or {}
+    first, budget, limit = re.split(r"[.\n]", message)[0], details.get("budget"), details.get("limit")
     if budget:
         return f"{first} ({budget['amount']} {budget['unit']} in {_describe_period(budget['period'])})"
-    return f"{first} ({limit['rate']} calls in {_describe_period(limit['period'])})" if "period" in limit else first
+    return f"{first} ({limit['rate']} calls in {_describe_period(limit['period'])})" if isinstance(limit, dict) and "period" in limit else first
 
 
 def _describe_period(seconds: float) -> str:

@@ -17,7 +17,7 @@ from typing import Any, Callable, Dict, List, Mapping, NoReturn, Optional, Seque
 
 from .answers import Answer, ExecutionState, FullIntent, IntentPage, Policy
 from .canonical import AsWritten, canonical_digest
-from .errors import Deferred, IntentGateError, PolicyDeclined, RateLimited, Unreachable, UnexpectedAnswer, describe_used_up
+from .errors import Deferred, IntentGateError, PolicyDeclined, RateLimited, Refusal, Unreachable, UnexpectedAnswer, describe_used_up
 from .keys import Key
 from .wire import describe_limit, life_seconds, opener, pause, proxy_of, read_address, read_answer, read_error, read_limits, refusal_of, require_policy_of, write_json
 
@@ -359,7 +359,8 @@ class IntentGate:
             seconds, reason = error.retry_after_seconds, error.details.get("reason")
             if status == 429:
                 seconds = 1 if seconds is None else seconds
-                wait(max(seconds, 0.25), RateLimited(seconds, describe_used_up(error.message, error.details), error.details))
+                used_up = describe_used_up(error.message, error.details) if isinstance(error, Refusal) else "The rate limit is used up"
+                wait(max(seconds, 0.25), RateLimited(seconds, used_up, error.details))
             elif (status == 503 and reason != "paused") or (status == 504 and intent_uid is None) or reason == "running":
                 failures += 1
                 if failures >= self._max_attempts:

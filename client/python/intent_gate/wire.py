@@ -113,19 +113,19 @@ def _parse_int(text: str) -> Union[int, Decimal]:
         return Decimal(text)
 
 
-def read_object(status: int, text: bytes, parse_float: Callable[[str], Any]) -> Dict[str, Any]:
-    """Parses the JSON object in a response. Integers keep every digit."""
+def _parse(text: bytes, parse_float: Callable[[str], Any]) -> Any:
+    """Parses JSON, and returns None for anything else. Integers keep every digit."""
     try:
-        value = json.loads(text, parse_float=parse_float, parse_int=_parse_int)
-    except ValueError:
-        value = None
-    if isinstance(value, dict):
-        return value
-    raise UnexpectedAnswer(status)
+        return json.loads(text, parse_float=parse_float, parse_int=_parse_int)
+    except (ArithmeticError, RecursionError, ValueError):
+        return None
 
 
 def read_answer(status: int, fields: Mapping[str, str], text: bytes, parse_float: Callable[[str], Any]) -> Answer:
-    answer = Answer(read_object(status, text, parse_float))
+    value = _parse(text, parse_float)
+    if not isinstance(value, dict):
+        raise UnexpectedAnswer(status)
+    answer = Answer(value)
     answer.status = status
     issues = fields.get("Answer-Issues")
     if issues:
@@ -140,8 +140,8 @@ def read_answer(status: int, fields: Mapping[str, str], text: bytes, parse_float
     return answer
 
 
-def read_error(status: int, fields: Mapping[str, str], text: bytes) -> Refusal:
-    return refusal_of(status, read_object(status, text, float), _retry_after(fields.get("Retry-After", "")))
+def read_error(status: int, fields: Mapping[str, str], text: bytes) -> IntentGateError:
+    return refusal_of(status, _parse(text, float), _retry_after(fields.get("Retry-After", "")))
 
 
 def _retry_after(field: str) -> Optional[float]:
@@ -154,13 +154,14 @@ def _retry_after(field: str) -> Optional[float]:
         return None
 
 
-def refusal_of(status: int, body: Mapping[str, Any], seconds: Optional[float] = None) -> Refusal:
-    error = body.get("error")
-    if not isinstance(error, dict) or "code" not in error or "message" not in error:
-        raise UnexpectedAnswer(status)
-    details = error.get("details") or {}
+def refusal_of(status: int, body: Any, seconds: Optional[float] = None) -> IntentGateError:
+    error = body.get("error") if isinstance(body, dict) else None
+    if not isinstance(error, dict) or not isinstance(error.get("code"), str) or not isinstance(error.get("message"), str):
+        return UnexpectedAnswer(status, retry_after_seconds=seconds)
+    details = error["details"] if isinstance(error.get("details"), dict) else {}
     # a deferred call has its outcome without header fields
-    return Refusal(error["code"], error["message"], status, details, details.get("retry_after_seconds") if seconds is None else seconds)
+    later = details.get("retry_after_seconds") if seconds is None else seconds
+    return Refusal(error["code"], error["message"], status, details, later if isinstance(later, (int, float)) else None)
 
 
 def write_json(value: object, indent: Optional[int] = None, ensure_ascii: bool = True) -> str:
