@@ -4,7 +4,7 @@ import { statSync } from 'node:fs';
 import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { build } from 'esbuild';
 import fc from 'fast-check';
 import { chromium } from 'playwright-core';
@@ -18,6 +18,7 @@ import { chromiumPath } from '../../tools/chromium.ts';
 import { startApi } from '../e2e/api.ts';
 import { makeFolder } from '../support/folder.ts';
 import { installPythonClient } from '../support/python.ts';
+import { intentOf } from '../support/records.ts';
 
 const api = await startApi({ demo: true });
 const baseUrl = api.stack.base_url;
@@ -98,6 +99,18 @@ const python = (...args: string[]) =>
   run(join(environment ?? '', 'bin', 'python'), args, {
     env: { ...process.env, HOME: folder, INTENT_GATE_HOME: '', BASE_URL: baseUrl, PYTHONDONTWRITEBYTECODE: '1' },
   });
+
+/** Runs a line of bash, for which "agent" is the program; fails if any part of a pipe does. */
+const shell = (line: string): Promise<{ code: number; stdout: string; stderr: string }> => {
+  const agent = `set -o pipefail; agent() { ${environment}/bin/python -m intent_gate "$@"; }; `;
+  const ours = { INTENT_GATE_HOME: join(folder, 'shell'), BASE_URL: baseUrl, PYTHONDONTWRITEBYTECODE: '1', PYTHONUNBUFFERED: '' };
+  const env = { ...process.env, ...ours };
+  return run('bash', ['-c', agent + line], { env }).then(
+    ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
+    ({ code, stdout, stderr }) => ({ code, stdout, stderr }),
+  );
+};
+const japan = `${country} '{"code":"JP","in_language":"ja"}'`;
 
 (environment ? describe : describe.skip)('Python, as a package that is installed', () => {
   test('the Python client makes signatures that Node verifies', async () => {
@@ -251,6 +264,17 @@ runpy.run_module("intent_gate", run_name="__main__")`,
     expect(failed.stderr).toContain(
       'POLICY_DECLINED: The usage policy was not accepted, so nothing was signed and no intent can be executed.',
     );
+  });
+
+  beforeAll(() => api.createIntent(intentOf('height.example:get-height:v1', { intent_name: '高さ' })).then(() => undefined));
+
+  test.each(['utf-8', 'latin-1', 'ascii'])('the Python client writes answers that %s can hold', async (encoding) => {
+    const { stdout } = await shell(`export PYTHONIOENCODING=${encoding}; agent --accept-policy execute ${japan}`);
+    expect(JSON.parse(stdout)).toMatchObject({ code: 'JP', name: '日本' });
+    expect(stdout.includes('日本')).toBe(encoding === 'utf-8');
+    const named = await shell(`export PYTHONIOENCODING=${encoding}; agent search height`);
+    const name = encoding === 'utf-8' ? '高さ' : '\\u9ad8\\u3055';
+    expect(named).toEqual({ code: 0, stdout: `height.example:get-height:v1  ${name}\n`, stderr: '' });
   });
 
   test('the Python client waits for quota, resends what was lost, and asks again about a changed policy', async () => {

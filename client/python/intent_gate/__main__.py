@@ -20,7 +20,7 @@ def _say(*lines: object, to: Optional[TextIO] = None, end: str = "\n") -> None:
 
 
 def _show(value: object) -> str:
-    return printable_json(write_json(value, indent=2, ensure_ascii=False))
+    return printable_json(write_json(value, indent=2, ensure_ascii="utf" not in str(getattr(sys.stdout, "encoding", "")).lower()))
 
 
 def _parameters(text: str) -> Dict[str, Any]:
@@ -58,6 +58,8 @@ def main() -> None:
     execute.add_argument("--field", dest="fields", action="append", metavar="POINTER", help="JSON pointer to a member of the answer to return, such as /name; repeatable")
     execute.add_argument("--max-bytes", type=int, metavar="COUNT", help="maximum size of the answer in bytes; a longer one is cut")
     execute.add_argument("--if-match", metavar="DIGEST", help="execute the intent only if its digest is still this one")
+    for name in ("stdout", "stderr"):
+        getattr(getattr(sys, name), "reconfigure", dict)(errors="backslashreplace")
     arguments = parser.parse_args()
 
     try:
