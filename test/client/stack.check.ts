@@ -277,6 +277,48 @@ runpy.run_module("intent_gate", run_name="__main__")`,
     expect(named).toEqual({ code: 0, stdout: `height.example:get-height:v1  ${name}\n`, stderr: '' });
   });
 
+  const unwritten = 'the answer cannot be written: ';
+  const declined = 'POLICY_DECLINED: The usage policy was not accepted, so nothing was signed and no intent can be executed.';
+  test.each([
+    ['agent search country | head -c 0', `${unwritten}[Errno 32] Broken pipe`],
+    ['agent search country > /dev/full', `${unwritten}[Errno 28] No space left on device`],
+    ['agent --help > /dev/full', `${unwritten}[Errno 28] No space left on device`],
+    ['agent search country >&-', `${unwritten}not writable`],
+    [`agent --accept-policy execute ${japan} > /dev/full`, `The intent was executed, but ${unwritten}[Errno 28] No space left on device`],
+    [`agent --accept-policy execute ${japan} | head -c 0`, `The intent was executed, but ${unwritten}[Errno 32] Broken pipe`],
+    [`agent --accept-policy execute ${japan} >&-`, `The intent was executed, but ${unwritten}not writable`],
+    [`INTENT_GATE_HOME=/dev/null/x agent --accept-policy execute ${japan}`, "[Errno 20] Not a directory: '/dev/null/x'"],
+    [`agent execute ${japan} <&-`, `? [y/N] ${declined}`],
+    [`agent execute ${japan} 0> /dev/null`, `? [y/N] ${declined}`],
+    [`printf 'y\\377\\n' | PYTHONIOENCODING=utf-8 agent execute ${japan}`, `? [y/N] ${declined}`],
+    [`echo y | agent execute ${japan} 2> /dev/full`, ''],
+    [`echo y | agent execute ${japan} 2>&-`, ''],
+  ])('the Python client says in a line why it fails: %s', async (line, message) => {
+    const { code, stdout, stderr } = await shell(line);
+    expect({ code, stdout, last: stderr.trimEnd().split('\n').at(-1) }).toEqual({
+      code: 1,
+      stdout: '',
+      last: expect.stringContaining(message),
+    });
+    expect(stderr).not.toMatch(/Traceback|Exception ignored/);
+    if (!message.includes('[y/N]')) expect(stderr.trimEnd()).toBe(message);
+  });
+
+  test('the Python client refuses parameters that it cannot read', async () => {
+    for (const parameters of ['{"code":1e9999999999999999999}', '['.repeat(100_000)])
+      expect(await python('-m', 'intent_gate', 'execute', country, parameters).catch((error) => error)).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('argument parameters: must be a JSON object in quotes'),
+      });
+  });
+
+  test('the Python client ends silently with Ctrl-C', async () => {
+    const asking = python('-m', 'intent_gate', '--key', join(folder, 'interrupted.key'), 'execute', country, '{"code":"JP"}');
+    asking.child.stderr?.on('data', (text) => String(text).includes('[y/N]') && asking.child.kill('SIGINT'));
+    const { code, stdout, stderr } = await asking.catch((error) => error);
+    expect({ code, stdout, last: stderr.split('\n').at(-1) }).toEqual({ code: 130, stdout: '', last: 'Accept and sign it? [y/N] ' });
+  });
+
   test('the Python client waits for quota, resends what was lost, and asks again about a changed policy', async () => {
     const { stdout } = await python('test/client/python_faults.py');
     expect(stdout.trim().split('\n')).toEqual([

@@ -14,9 +14,17 @@ from .printable import printable, printable_json
 from .wire import write_json
 
 
-def _say(*lines: object, to: Optional[TextIO] = None, end: str = "\n") -> None:
-    """Prints lines without hidden characters. All output goes through here."""
-    print(*map(printable, lines), sep="\n", end=end, file=to or sys.stdout, flush=True)
+def _say(*lines: object, to: Optional[TextIO] = None, end: str = "\n", but: str = "") -> bool:
+    """Prints lines without hidden characters, and returns whether a message was written; an answer must be. All output goes through here."""
+    stream = to or sys.stdout
+    try:
+        print(*map(printable, lines), sep="\n", end=end, file=stream, flush=True)
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # or the rest would fail again at exit
+        if stream is not sys.stderr:
+            raise OSError(f"{but}the answer cannot be written: {error}") from error
+        return False
+    return True
 
 
 def _show(value: object) -> str:
@@ -26,7 +34,7 @@ def _show(value: object) -> str:
 def _parameters(text: str) -> Dict[str, Any]:
     try:
         value = json.loads(text, parse_float=Decimal)
-    except ValueError:
+    except (ArithmeticError, RecursionError, ValueError):
         value = None
     if not isinstance(value, dict):
         raise argparse.ArgumentTypeError("""must be a JSON object in quotes, for example '{"code":"JP"}'""")
@@ -34,10 +42,12 @@ def _parameters(text: str) -> Dict[str, Any]:
 
 
 def _ask_on_terminal(policy: Policy, in_words: List[str]) -> bool:
-    _say("The usage policy says:", *("- " + sentence for sentence in in_words), to=sys.stderr)
-    _say("These sentences are the gate's. You sign the policy itself:", _show(policy), to=sys.stderr)
-    _say("Accept and sign it? [y/N] ", to=sys.stderr, end="")
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    says = ["The usage policy says:", *("- " + sentence for sentence in in_words)]
+    signed = ["These sentences are the gate's. You sign the policy itself:", _show(policy)]
+    try:
+        return _say(*says, *signed, "Accept and sign it? [y/N] ", to=sys.stderr, end="") and sys.stdin.readline().strip().lower() in ("y", "yes")
+    except OSError:  # nohup lets nobody answer
+        return False
 
 
 def main() -> None:
@@ -58,15 +68,21 @@ def main() -> None:
     execute.add_argument("--field", dest="fields", action="append", metavar="POINTER", help="JSON pointer to a member of the answer to return, such as /name; repeatable")
     execute.add_argument("--max-bytes", type=int, metavar="COUNT", help="maximum size of the answer in bytes; a longer one is cut")
     execute.add_argument("--if-match", metavar="DIGEST", help="execute the intent only if its digest is still this one")
-    for name in ("stdout", "stderr"):
-        getattr(getattr(sys, name), "reconfigure", dict)(errors="backslashreplace")
-    arguments = parser.parse_args()
 
+    for name in ("stdin", "stdout", "stderr"):
+        setattr(sys, name, getattr(sys, name) or open(os.devnull))  # a closed stream is empty, and cannot be written
+        getattr(getattr(sys, name), "reconfigure", dict)(errors="backslashreplace")
     try:
-        _run(arguments)
-    except ValueError as error:
+        try:
+            _run(parser.parse_args())
+        except SystemExit:
+            _say(end="")  # argparse does not flush its help
+            raise
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except (OSError, ValueError) as error:
         _say(error, to=sys.stderr)
-        sys.exit(2)
+        sys.exit(1 if isinstance(error, OSError) else 2)
 
 
 def _usual_key() -> str:
@@ -97,7 +113,7 @@ def _run(arguments: argparse.Namespace) -> None:
         else:
             options = {"fields": arguments.fields, "max_bytes": arguments.max_bytes, "if_match": arguments.if_match}
             answer = gate.execute(arguments.intent_uid, arguments.parameters, wait=_say_state, **options)
-            _say(_show(answer))
+            _say(_show(answer), but="The intent was executed, but ")
             upstream = upstream_of(answer)
             if upstream and (upstream.headers or upstream.status != 200):
                 _say(f"Status and header fields of the service: {_show({'status': upstream.status, **upstream.headers})}", to=sys.stderr)
