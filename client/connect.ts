@@ -2,7 +2,7 @@ import { readAddress } from './address.ts';
 import { noteHeaders } from './answer-issues.ts';
 import { Deferred, Refusal, UnexpectedAnswer } from './errors.ts';
 import { type Exchange, type HttpOptions, openHttp, pause, readFailure, type SendOptions } from './http.ts';
-import { parseJson } from './json.ts';
+import { parseForwarded, parseJson } from './json.ts';
 import { makeProof } from './jws.ts';
 import { type KeyPair, type KeyStore, obtainKey } from './keys.ts';
 import { type AgreementStore, type OnPolicy, openPats, type Pat } from './pats.ts';
@@ -202,7 +202,7 @@ export async function connect(url: string, options: ConnectOptions): Promise<Int
   async function waitForEnd(pending: PendingExecution, wait: ExecuteOptions['wait'], signal: AbortSignal | undefined): Promise<void> {
     let state: ExecutionState = pending;
     let read: Exchange | undefined;
-    for (let shown: string | undefined; isPending(state); state = parseJson(read.text) as ExecutionState) {
+    for (let shown: string | undefined; isPending(state); state = parseForwarded(read.text) as ExecutionState) {
       if (typeof wait === 'function' && state.status !== shown) wait(state);
       shown = state.status;
       await pause(pollMs, signal);

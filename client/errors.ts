@@ -1,4 +1,3 @@
-import { stringifyJson } from './json.ts';
 import { replaceHidden } from './printable.ts';
 import type { PendingExecution, Policy } from './types.ts';
 
@@ -49,14 +48,15 @@ export class IntentGateError extends Error {
   }
 }
 
-type RefusalParts = Pick<Refusal, 'status' | 'code' | 'message' | 'details' | 'requestId' | 'retryAfterMs'>;
+type RefusalParts = Pick<Refusal, 'status' | 'code' | 'message' | 'details' | 'requestId' | 'retryAfterMs'> &
+  Partial<Pick<Refusal, 'mayBeDone'>>;
 
 const maxReasonBytes = 1_024;
 
 /** The response of the service behind an intent, on one line without hidden characters; undefined if the gate does not include it. */
 export function describeUpstream({ upstream_body: said }: Record<string, unknown>): string | undefined {
   if (said === undefined) return undefined;
-  const line = replaceHidden((typeof said === 'string' ? said : stringifyJson(said)).replace(/\s+/g, ' '), () => '').trim();
+  const line = replaceHidden((typeof said === 'string' ? said : JSON.stringify(said)).replace(/\s+/g, ' '), () => '').trim();
   const bytes = new TextEncoder().encode(line);
   if (bytes.length <= maxReasonBytes) return line || undefined;
   // drops a character that was cut in half
@@ -75,19 +75,22 @@ export class Refusal extends IntentGateError {
   override readonly name: string = 'Refusal';
   declare readonly code: GateErrorCode;
   readonly status: number;
-  /** its members depend on the code */
+  /** its members depend on the code. Numbers that JavaScript would write otherwise than the service did are `JSON.rawJSON` */
   readonly details: Record<string, unknown>;
   /** id of the request, for the gate's operators */
   readonly requestId: string | undefined;
   /** when to retry, in milliseconds from now */
   readonly retryAfterMs: number | undefined;
+  /** whether an earlier attempt, whose answer was lost, may have made the change */
+  readonly mayBeDone: boolean;
 
-  constructor({ status, code, message, details, requestId, retryAfterMs }: RefusalParts) {
+  constructor({ status, code, message, details, requestId, retryAfterMs, mayBeDone = false }: RefusalParts) {
     super(code, describe(message, details));
     this.status = status;
     this.details = details;
     this.requestId = requestId;
     this.retryAfterMs = retryAfterMs;
+    this.mayBeDone = mayBeDone;
   }
 
   /** what is wrong with the request, by JSON pointer */

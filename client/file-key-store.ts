@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { link, rm } from 'node:fs/promises';
+import { link } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { KeyPair, KeyStore } from './keys.ts';
 import { readPrivateJson, writePrivate } from './private-files.ts';
@@ -24,16 +24,12 @@ export function openFileKeyStore(folder: string): KeyStore {
     save: async (agentId, { privateKey }) => {
       const path = fileOf(agentId);
       const jwk = await crypto.subtle.exportKey('jwk', privateKey);
-      await writePrivate(path, JSON.stringify({ agent_id: agentId, jwk }), async (draft) => {
-        try {
-          // if several processes write, the first wins
-          await link(draft, path).catch((error: NodeJS.ErrnoException) => {
-            if (error.code !== 'EEXIST') throw error;
-          });
-        } finally {
-          await rm(draft);
-        }
-      });
+      // if several processes write, the first wins
+      await writePrivate(path, JSON.stringify({ agent_id: agentId, jwk }), (draft) =>
+        link(draft, path).catch((error: NodeJS.ErrnoException) => {
+          if (error.code !== 'EEXIST') throw error;
+        }),
+      );
       return (await load(agentId)) as KeyPair;
     },
   };

@@ -1,5 +1,5 @@
 import { describeUsedUp, type GateErrorCode, RateLimited, Refusal, UnexpectedAnswer, Unreachable } from './errors.ts';
-import { parseJson, stringifyJson } from './json.ts';
+import { parseForwarded, stringifyJson } from './json.ts';
 import { findProxy } from './proxy.ts';
 
 export interface HttpOptions {
@@ -15,7 +15,7 @@ export interface HttpOptions {
   timeoutMs?: number | undefined;
   /** whether to retry even if the gate has never answered; default: true */
   isRetriedUnseen?: boolean | undefined;
-  /** parses JSON responses; default: `JSON.parse`, and {@link parseJson} for refusals, which contain answers of services */
+  /** parses JSON responses; default: `JSON.parse`, and {@link parseForwarded} for refusals, which contain answers of services */
   parse?: ((text: string) => unknown) | undefined;
   /** called before each wait for quota or an unavailable gate, with its length in milliseconds and what it waits for; default: waits silently */
   onWait?: ((ms: number, reason: Error) => void) | undefined;
@@ -93,13 +93,14 @@ export function openHttp(options: HttpOptions): Http {
       ),
     );
     const target = path + (parameters.size > 0 ? `?${parameters}` : '');
-    // throws TypeError if one is invalid
-    const fields = new Headers({
+    const fields: Record<string, string> = {
       Accept: 'application/json',
       ...(sent && { 'Content-Type': sent.mediaType }),
       ...(bearer !== undefined && { Authorization: `Bearer ${bearer}` }),
       ...headers,
-    });
+    };
+    for (const [name, value] of Object.entries(fields))
+      if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) throw new TypeError(`the header field ${name} has characters that cannot be sent`);
     const startedMs = performance.now();
     try {
       const response = await fetch(url + target, {
@@ -121,7 +122,7 @@ export function openHttp(options: HttpOptions): Http {
         headers: response.headers,
         bytes,
         text,
-        body: parseText(text, parse ?? (response.status < 400 ? JSON.parse : parseJson)),
+        body: parseText(text, parse ?? (response.status < 400 ? JSON.parse : parseForwarded)),
         durationMs,
       };
     } catch (cause) {
@@ -182,16 +183,16 @@ export function openHttp(options: HttpOptions): Http {
         answer = await exchange(method, path, { ...request, ...(await prepare?.()) });
       } catch (error) {
         if (!(error instanceof Unreachable) || (!hadAnswered && !isRetriedUnseen)) throw error;
-        mayBeDone = isChange;
+        mayBeDone ||= isChange && !isRefused(error);
         await retry(error);
         continue;
       }
       const { status, headers, body } = answer;
       if (intentUid !== undefined) noteLimits(intentUid, headers);
-      if (status === 204 || (mayBeDone && method === 'DELETE' && status === 404) || (status >= 200 && status < 300 && isObject(body)))
-        return answer;
+      if (status === 204 || (status >= 200 && status < 300 && isObject(body))) return answer;
 
-      const failure = readFailure(answer);
+      const failure = readFailure(answer, mayBeDone);
+      if (failure instanceof Refusal && failure.mayBeDone && method === 'DELETE' && status === 404) return answer;
       const requestedMs = retryAfterMs(headers);
       const reason = failure instanceof Refusal ? failure.details.reason : undefined;
       const isUnavailable = status === 503 && reason !== 'paused';
@@ -205,15 +206,17 @@ export function openHttp(options: HttpOptions): Http {
         mayBeDone ||= isChange && status === 504;
         await retry(failure, requestedMs);
       } else {
-        throw mayBeDone && failure instanceof Refusal
-          ? new Refusal({ ...failure, message: `${failure.message} ${earlierAttempt}` })
-          : failure;
+        throw failure;
       }
     }
   }
 
   return { url, exchange, send, now: () => Date.now() + clockOffsetMs };
 }
+
+/** Whether no connection was made, so that nothing was sent. */
+const isRefused = ({ cause }: Unreachable): boolean =>
+  (cause as { cause?: { code?: unknown } } | undefined)?.cause?.code === 'ECONNREFUSED';
 
 /** Exponential backoff up to 8 s with jitter. */
 const pauseMs = (failures: number): number => Math.min(firstPauseMs * 2 ** (failures - 1), 8_000) * (0.5 + Math.random());
@@ -251,7 +254,8 @@ function retryAfterMs(headers: Headers, { retry_after_seconds: seconds }: Record
   return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
 }
 
-export function readFailure(answer: Exchange): Refusal | UnexpectedAnswer {
+/** @param mayBeDone - whether an earlier attempt, whose answer was lost, may have made the change */
+export function readFailure(answer: Exchange, mayBeDone = false): Refusal | UnexpectedAnswer {
   const { status, headers, body } = answer;
   const error = isObject(body) ? body.error : undefined;
   if (status < 400 || !isObject(error) || typeof error.code !== 'string' || typeof error.message !== 'string')
@@ -260,7 +264,8 @@ export function readFailure(answer: Exchange): Refusal | UnexpectedAnswer {
   return new Refusal({
     status,
     code: error.code as GateErrorCode,
-    message: error.message,
+    message: mayBeDone ? `${error.message} ${earlierAttempt}` : error.message,
+    mayBeDone,
     details,
     requestId: headers.get('x-request-id') ?? (typeof details.request_id === 'string' ? details.request_id : undefined),
     retryAfterMs: retryAfterMs(headers, details),

@@ -28,7 +28,7 @@ export const parseForwarded = (text: string): unknown => {
  * Writes JSON like `JSON.stringify`, but bigints as integers.
  * @throws TypeError for NaN and Infinity, which would become null
  */
-export function stringifyJson(value: unknown, indent?: number): string {
+export function stringifyJson(value: unknown): string {
   const mark = crypto.randomUUID();
   const pointers = new WeakMap<object, string>();
   const write = function (this: object, name: string, member: unknown): unknown {
@@ -39,6 +39,6 @@ export function stringifyJson(value: unknown, indent?: number): string {
       throw new TypeError(`${pointer || 'the value'} is ${member}, which JSON cannot represent`);
     return typeof member === 'bigint' ? `${mark}${member}` : member;
   };
-  const text = JSON.stringify(value, write, indent) ?? 'null';
+  const text = JSON.stringify(value, write) ?? 'null';
   return text.replace(new RegExp(`"${mark}(-?\\d+)"`, 'g'), '$1');
 }

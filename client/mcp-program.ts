@@ -24,9 +24,9 @@ export interface McpOptions {
   program: readonly string[];
 }
 
-const defaultFolder = join(homedir() || userInfo().homedir, '.intent-gate');
+const usualFolder = (): string => join(homedir() || userInfo().homedir, '.intent-gate');
 
-const folderOf = ({ folder }: McpOptions): string => resolve(folder || process.env.INTENT_GATE_HOME || defaultFolder);
+const folderOf = ({ folder }: McpOptions): string => resolve(folder || process.env.INTENT_GATE_HOME || usualFolder());
 
 async function obtainSigner(options: McpOptions): Promise<Signer> {
   const { agentId, agentDirectory } = options;
@@ -50,7 +50,7 @@ export function mcpArguments(options: McpOptions): string[] {
   return [
     url,
     ...(agentId === undefined ? [] : ['--agent-id', agentId]),
-    ...(folder === defaultFolder ? [] : ['--folder', folder]),
+    ...(folder === usualFolder() ? [] : ['--folder', folder]),
     ...(publicUrl === undefined ? [] : ['--public-url', publicUrl]),
     ...(agentDirectory === undefined ? [] : ['--agent-directory', agentDirectory]),
   ];

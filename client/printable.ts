@@ -1,5 +1,3 @@
-import { stringifyJson } from './json.ts';
-
 /**
  * Code points that are invisible, control a terminal, or change how other text is displayed: controls except line feed and tab, bidirectional controls, line
  * and paragraph separators, annotations, tags and default ignorables. Joiners in words and emoji sequences are allowed.
@@ -15,6 +13,6 @@ export const toPrintable = (text: string): string =>
 
 /** JSON for a terminal, which parses to the same value. */
 export const toPrintableJson = (value: unknown, indent?: number): string =>
-  stringifyJson(value, indent).replace(hidden, (character) =>
+  (JSON.stringify(value, null, indent) ?? 'null').replace(hidden, (character) =>
     character.replace(/./gs, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
   );

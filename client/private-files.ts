@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { IntentGateError } from './errors.ts';
 
@@ -42,8 +42,12 @@ export const writePrivate = (path: string, text: string, place: (draft: string) 
     (async () => {
       await mkdir(dirname(path), { recursive: true, mode: 0o700 });
       const draft = join(dirname(path), `${randomUUID()}.draft`);
-      await writeFile(draft, text, { mode: 0o600, flag: 'wx' });
-      await place(draft);
+      try {
+        await writeFile(draft, text, { mode: 0o600, flag: 'wx' });
+        await place(draft);
+      } finally {
+        await rm(draft, { force: true });
+      }
     })(),
   );
 

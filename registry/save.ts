@@ -6,10 +6,8 @@ import { findDifferences } from './differences.ts';
 import { normalizeIntent, normalizeService } from './normal-form.ts';
 import { findIntent, findService, findServiceByName, listAllIntents, servicePath } from './read.ts';
 
-// If the answer to a change is lost, the attempt that follows is refused, because the first has made it. So a record that is as wanted counts as saved
-// (RFC 9110 section 13.1.1).
-
-const isConflict = (error: unknown): boolean => error instanceof Refusal && error.status === 409;
+/** Whether a change was refused, perhaps because an earlier attempt has made it, whose answer was lost: then a record that is as wanted counts as saved. */
+const isRepeated = (error: unknown): boolean => error instanceof Refusal && error.status === 409 && error.mayBeDone;
 
 const isAsWanted = (service: Service, wanted: ServiceInput): boolean =>
   findDifferences(normalizeService(service), normalizeService(wanted)).length === 0;
@@ -31,18 +29,18 @@ export async function replaceService(
   try {
     return readAnswer(savedService, await api.call('PUT', servicePath(serviceId), { body, headers, isAdmin: true }));
   } catch (error) {
-    const found = isConflict(error) ? await findService(api, serviceId) : undefined;
+    const found = isRepeated(error) ? await findService(api, serviceId) : undefined;
     if (!found || !isAsWanted(found.record, body)) throw error;
     return toSaved(found.record);
   }
 }
 
-/** Registers a service. One of this name and content that has no intents counts as new. @throws Refusal CONFLICT if the name is taken otherwise */
+/** Registers a service. @throws Refusal CONFLICT if the name is taken otherwise */
 export async function createService(api: Api, body: ServiceInput, headers: Record<string, string> = {}) {
   try {
     return { saved: readAnswer(savedService, await api.call('POST', '/api/services', { body, headers, isAdmin: true })), isNew: true };
   } catch (error) {
-    const found = isConflict(error) ? await findServiceByName(api, body.service_name) : undefined;
+    const found = isRepeated(error) ? await findServiceByName(api, body.service_name) : undefined;
     if (!found || !isAsWanted(found.record, body) || (await listAllIntents(api, found.record.service_id)).length > 0) throw error;
     return { saved: toSaved(found.record), isNew: false };
   }
@@ -61,7 +59,7 @@ export async function createIntent(api: Api, serviceId: string, body: IntentInpu
   try {
     return readAnswer(savedIntent, await api.call('POST', `${servicePath(serviceId)}/intents`, { body, isAdmin: true }));
   } catch (error) {
-    if (!isConflict(error) || (await hasIntent(api, serviceId, body)) !== 'yes') throw error;
+    if (!isRepeated(error) || (await hasIntent(api, serviceId, body)) !== 'yes') throw error;
     return toSavedIntent(body);
   }
 }

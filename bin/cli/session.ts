@@ -59,7 +59,10 @@ export function openTokens(baseUrl: string): Tokens {
   let renewing: Promise<string> | undefined;
   return {
     async get(renew = false) {
-      if (process.env.INTENT_GATE_TOKEN) return process.env.INTENT_GATE_TOKEN;
+      const { INTENT_GATE_TOKEN: given } = process.env;
+      if (given && !/^[\x21-\x7e]+$/.test(given))
+        throw new CliFailure('credentials', 'INTENT_GATE_TOKEN has characters that no token has.');
+      if (given) return given;
       const session = renew || known === undefined ? (await readSessions())[baseUrl] : known;
       known = session;
       if (session === undefined)

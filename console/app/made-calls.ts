@@ -39,11 +39,24 @@ export function forgetCalls(): void {
   keep('calls', undefined);
 }
 
-/** The key of a call: that of an equal one that has not been answered, else a new one. */
-export function keyFor(intentUid: string, parameters: NewCall['parameters']): string {
-  const isEqual = (call: Call) => call.intentUid === intentUid && JSON.stringify(call.parameters) === JSON.stringify(parameters);
-  return calls.get().find((call) => call.isUnanswered && isEqual(call))?.key ?? crypto.randomUUID();
-}
+/** How long the gate keeps an idempotency key, in milliseconds. */
+const keyLifeMs = 86_400_000;
+
+/** An equal call that has not been answered, and whose answer the gate still keeps, if it was made. */
+export const findUnanswered = (intentUid: string, parameters: NewCall['parameters']): Call | undefined =>
+  calls
+    .get()
+    .find(
+      (call) =>
+        call.isUnanswered &&
+        call.at > Date.now() - keyLifeMs &&
+        call.intentUid === intentUid &&
+        JSON.stringify(call.parameters) === JSON.stringify(parameters),
+    );
+
+/** Whether a failure says nothing about an earlier attempt under the same key. */
+const isOfAttempt = (error: unknown): boolean =>
+  !(error instanceof Refusal) || [401, 403, 429, 503].includes(error.status) || error.details.reason === 'running';
 
 const following = new Map<number, Promise<Ran>>();
 
@@ -71,6 +84,7 @@ async function makeCall({ at, intentUid, parameters, key, pending }: NewCall): P
   } catch (error) {
     const said = error instanceof Refusal ? saidIn(error.details) : undefined;
     const isUnanswered = error instanceof Unanswered;
+    if (calls.get().some((call) => call.key === key && call.isUnanswered) && isOfAttempt(error)) throw error;
     // a waiting call can be followed again if anything else keeps the page from reading its outcome
     if (error instanceof Refusal || !(hasWaited || error instanceof PolicyDeclined))
       remember({ isUnanswered, refusal: describeFailure(error) + (said === undefined ? '' : ` The service says: ${said}`) });

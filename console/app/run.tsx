@@ -12,9 +12,9 @@ import { Button, SubmitForm } from './components/controls.tsx';
 import { FoldedFields } from './components/fields.tsx';
 import { Failure, Skeleton } from './components/states.tsx';
 import { Table } from './components/table.tsx';
-import { Part } from './components/text.tsx';
+import { Part, Time } from './components/text.tsx';
 import { fieldsOf, readParameters, type Typed, typeValues } from './field-values.ts';
-import { calls, followCall, keyFor } from './made-calls.ts';
+import { calls, findUnanswered, followCall } from './made-calls.ts';
 import { exampleValues } from './nested.ts';
 import { useStore } from './store.ts';
 
@@ -30,7 +30,7 @@ interface RunProps {
 type Outcome =
   | { state: 'idle' | 'declined' }
   | { state: 'running'; at: number }
-  | ({ state: 'answered'; durationMs: number } & Ran)
+  | ({ state: 'answered'; durationMs: number; firstAt: number | undefined } & Ran)
   | { state: 'failed'; error: unknown };
 
 /** A form for the intent's parameters, and the result of running it. */
@@ -65,10 +65,12 @@ export function Run({ intent, typed, onTyped, isRunnable, children }: RunProps) 
       return;
     }
     const { intent_uid: intentUid } = intent;
-    await follow({ at, intentUid, parameters: read.values, key: keyFor(intentUid, read.values) });
+    const earlier = findUnanswered(intentUid, read.values);
+    await follow({ at, intentUid, parameters: read.values, key: earlier?.key ?? crypto.randomUUID() }, earlier?.at);
   }
 
-  async function follow(call: NewCall): Promise<void> {
+  /** @param firstAt - when an equal call was made that has not been answered, if this one gets its answer */
+  async function follow(call: NewCall, firstAt?: number): Promise<void> {
     const { at } = call;
     shown.current = at;
     setOutcome({ state: 'running', at });
@@ -79,7 +81,7 @@ export function Run({ intent, typed, onTyped, isRunnable, children }: RunProps) 
       setOutcome(next);
     };
     try {
-      show({ state: 'answered', ...(await followCall(call)), durationMs: Date.now() - at });
+      show({ state: 'answered', ...(await followCall(call)), durationMs: Date.now() - at, firstAt });
     } catch (error) {
       if (error instanceof PolicyDeclined) show({ state: 'declined' });
       else show({ state: 'failed', error }, error instanceof Refusal && error.code === 'INVALID_PARAMETER' ? error.issues : []);
@@ -132,9 +134,14 @@ export function Run({ intent, typed, onTyped, isRunnable, children }: RunProps) 
 
 const withoutEmpty = (typed: Typed): Typed => Object.fromEntries(Object.entries(typed).filter(([, text]) => text !== ''));
 
-const Answered = ({ answer, facts, upstream, receipt, durationMs }: Extract<Outcome, { state: 'answered' }>) => (
+const Answered = ({ answer, facts, upstream, receipt, durationMs, firstAt }: Extract<Outcome, { state: 'answered' }>) => (
   <>
     <h2>Answer</h2>
+    {firstAt !== undefined && (
+      <p class="notice">
+        This answers your call of <Time at={firstAt} /> if that was made; it was not made again.
+      </p>
+    )}
     <p class="quiet">
       Answered in {nameDelay(durationMs)}. {facts.left !== undefined && `${facts.left} calls are left. `}
       {facts.executionId && (

@@ -124,7 +124,11 @@ function readForm(
   const members = readMembers(facts, path);
   if (!isForm) return { contentType, kind: 'members', inputs: members, asWhole: () => whole(object) };
   const inputs = members.flatMap((input) => fitFormMember(input, form, reading));
-  if (members.length > 0 && inputs.length === 0) throw new Unfit(path, 'takes files only, and a form of this type carries text');
+  if (members.length > 0 && inputs.length === 0)
+    throw new Unfit(
+      path,
+      kind === 'multipart' ? 'has only members that calls cannot send' : 'takes files only, and a form of this type carries text',
+    );
   if (!isOpen) return { contentType, kind: 'members', inputs };
   if (inputs.every(({ style = 'brackets', contentType, of }) => style === 'brackets' && contentType === undefined && of === undefined))
     return whole(object);

@@ -50,7 +50,7 @@ function assemble(given: Operation, body: BodyInputs, context: RequestContext): 
     if (location === undefined) throw unplaced(parameter, given.node);
     return location;
   });
-  const { path: withQuery, fixed } = splitQuery(given.path, new Set(parameters.get('query')?.map(({ name }) => String(name))));
+  const { path: withQuery, fixed } = splitQuery(given.path, namesOf(parameters.get('query')), namesOf(parameters.get('path')));
   const operation = { ...given, path: withQuery };
   const inHeaders = [...(parameters.get('header') ?? []), ...(parameters.get('cookie') ?? [])].flatMap((parameter) =>
     fitHeader(parameter, () => readParameter(parameter, 'header', context), headers, addNote),
@@ -106,16 +106,26 @@ function assemble(given: Operation, body: BodyInputs, context: RequestContext): 
   };
 }
 
+const namesOf = (parameters: readonly Node[] = []): ReadonlySet<string> => new Set(parameters.map(({ name }) => String(name)));
+
+/** A place for a value, in the spellings of routers and documentation. */
+const placeholder = /^$|^\{([^{}]*)\}$|^:\w+$|^<[^<>]*>$|^\*$/;
+
 /**
- * Some documents write queries into their paths, too, and also declare them. A parameter without a value there is dropped from the path.
- * @returns with the names of the others
+ * Some documents write queries into their paths, too, and also declare them. A declared parameter fills its place there itself.
+ * @returns with the names whose values the path gives
  */
-function splitQuery(path: string, declared: ReadonlySet<string>): { path: string; fixed: ReadonlySet<string> } {
+function splitQuery(path: string, declared: ReadonlySet<string>, inPath: ReadonlySet<string>) {
   const [, before = path, query] = /^([^?#]*)\?([^#]*)/.exec(path) ?? [];
-  const pairs = query?.split('&').map((pair) => ({ pair, name: pair.split('=', 1)[0] ?? '' })) ?? [];
-  const kept = pairs.filter(({ pair, name }) => !declared.has(name) || ![`${name}=`, `${name}={${name}}`].includes(pair));
-  const left = kept.length === 0 ? before : `${before}?${kept.map(({ pair }) => pair).join('&')}`;
-  return { path: kept.length === pairs.length ? path : left, fixed: new Set(kept.map(({ name }) => name)) };
+  const kept = (query?.split('&') ?? []).filter((pair) => {
+    const [name = '', value] = pair.split(/=(.*)/s);
+    const [place, variable = ''] = placeholder.exec(value ?? '-') ?? [];
+    return place === undefined || !declared.has(name) || inPath.has(variable);
+  });
+  return {
+    path: kept.join('&') === (query ?? '') ? path : [before, ...(kept.length > 0 ? [kept.join('&')] : [])].join('?'),
+    fixed: new Set(kept.map((pair) => pair.split('=', 1)[0] ?? '')),
+  };
 }
 
 /** Names the body, which has no name in the document. */

@@ -180,10 +180,32 @@ given('the catalogue', () => {
     await page.getByRole('link', { name: 'Your calls' }).click();
     await page.getByText('not answered', { exact: true }).waitFor();
     await page.goBack();
+    // neither a failure before it is sent nor a refusal of the attempt says anything about the call
+    await page.route('**/api/pat/issue', (route) => route.abort());
+    await page.reload();
+    await run(page);
+    await page.getByText('The gate does not answer.').waitFor();
+    await page.unroute('**/api/pat/issue');
+    browser.complaints.splice(0);
+    for (const { status, code } of [
+      { status: 503, code: 'SERVICE_UNAVAILABLE' },
+      { status: 429, code: 'TOO_MANY_REQUESTS' },
+    ]) {
+      const error = { code, message: `Refused with ${status}.`, details: {}, help_url: base };
+      answer = (route) => route.fulfill({ status, json: { error } });
+      await run(page);
+      await page.getByText(status === 429 ? 'Refused with 429' : 'Refused with 503.').waitFor();
+      browser.complaints.splice(0);
+    }
+    // the page does not send sooner after a 429
+    await page.waitForTimeout(300);
     answer = (route, response) => route.fulfill({ response });
     await run(page);
+    await page.getByText('This answers your call of').waitFor();
     await page.locator('.answer').getByText('Japan', { exact: true }).waitFor();
-    expect(sent).toEqual([expect.stringMatching(/^[\w-]{36}$/), sent[0]]);
+    expect(sent).toEqual([expect.stringMatching(/^[\w-]{36}$/), ...Array(3).fill(sent[0])]);
+    sent.length = made.length = 0;
+    made.push((await page.locator('.outcome code').first().textContent()) ?? '');
 
     const { promise: isReleased, resolve: release } = Promise.withResolvers<void>();
     answer = (route, response) => isReleased.then(() => route.fulfill({ response }));
@@ -200,7 +222,8 @@ given('the catalogue', () => {
     await page.getByRole('link', { name: 'Your calls' }).click();
     await page.getByText('answered', { exact: true }).nth(2).waitFor();
     const kept = await page.evaluate('JSON.parse(sessionStorage.calls).map(({ executionId }) => executionId).toReversed()');
-    expect(kept).toEqual(made.slice(1));
+    expect(kept).toEqual(made);
+    expect(new Set(sent).size).toBe(2);
   });
 
   test('a sample shows the call first, and folds the commands that get a PAT', async () => {

@@ -693,10 +693,17 @@ paths:
     const unanswered = 'The gate has not answered, but may have done what you asked for. Reload the page before you make the change again.';
     await page.getByText(unanswered).waitFor();
     expect(browser.complaints.splice(0).join()).toContain('ERR_FAILED');
-    answer = (route) => route.continue();
+    const { promise: isTyped, resolve: answerNow } = Promise.withResolvers<void>();
+    answer = (route) => isTyped.then(() => route.continue());
     await press('Save');
+    await page.getByRole('button', { name: 'Saving …' }).waitFor();
+    // what is typed while the change is recognised is kept
+    await page.getByLabel('Description').fill('Three');
+    answerNow();
     await page.getByText('The service is saved.').or(page.getByText('Someone else has changed this')).waitFor();
     expect(await page.getByText('Someone else has changed this').count()).toBe(0);
+    expect(await page.getByLabel('Description').inputValue()).toBe('Three');
+    await press('Discard changes');
 
     // the question stays until the answer is known
     sent.length = 0;
@@ -723,6 +730,23 @@ paths:
     expect(sent).toEqual(['PUT']);
     await page.unroute(`**/api/services/${id}`);
   });
+
+  test('a question can be closed when the session ends while its action runs, which goes on after a new sign-in', async () => {
+    const about = { service_name: 'Undone', service_url: 'https://undone.example', description: 'One' };
+    const { service_id: id } = bodyOf(await api.asAdmin('POST', '/api/services', about), 201);
+    bodyOf(await api.asAdmin('PUT', `/api/services/${id}`, { ...about, description: 'Two' }));
+    const { entries } = bodyOf(await api.asAdmin('GET', `/api/changes?id=${id}`));
+    await go(`#/history/${entries[0].seq}`);
+    await page.getByText('Two', { exact: true }).waitFor();
+    await endSession();
+    await press('Undo this change');
+    await confirmation(page, 'Undo this change').click();
+    await confirmation(page, 'Cancel').click();
+    await signInAgain();
+    await page.getByText('Undone: the change.').waitFor();
+    await page.unrouteAll();
+    expect(bodyOf(await api.asAdmin('GET', `/api/services/${id}`)).description).toBe('One');
+  }, 60_000);
 
   test('the console edits an intent', async () => {
     await go('#/intents/world.example%3Aget-currency%3Av1');

@@ -151,18 +151,57 @@ test('unrelated JSON is not accepted as a response of a gate', async () => {
   await expect(gate.get('a:b:v1')).rejects.toThrow(UnexpectedAnswer);
 });
 
-test('integers in the answers of services keep every digit in refusals, and in their messages', async () => {
-  const body = '{"error":{"code":"INTENT_EXECUTION_FAILED","message":"Refused.","details":{"upstream_body":{"n":12345678901234567890}}}}';
+test('numbers in the answers of services keep their spelling in refusals, and in their messages', async () => {
+  const said = '{"n":12345678901234567890,"price":1.10,"most":1e400}';
+  const body = `{"error":{"code":"INTENT_EXECUTION_FAILED","message":"Refused.","details":{"upstream_body":${said}}}}`;
   const http = openHttp({ url: 'https://gate.example', fetch: async () => new Response(body, { status: 422 }) });
   const error = (await http.send('POST', '/x').catch((caught: unknown) => caught)) as Refusal;
-  expect(error.details).toEqual({ upstream_body: { n: 12345678901234567890n } });
-  expect(error.message).toBe('Refused.\nThe service said: {"n":12345678901234567890}');
-  expect(toPrintableJson(error.details)).toBe('{"upstream_body":{"n":12345678901234567890}}');
+  expect(error.message).toBe(`Refused.\nThe service said: ${said}`);
+  expect(toPrintableJson(error.details)).toBe(`{"upstream_body":${said}}`);
 });
 
-test.each(['bad\nvalue', '“quoted”'])('a header field that cannot be sent is a TypeError, and nothing is sent: %j', async (value) => {
+test.each(['secret\nvalue', 'secret\u0001value', '“secret”'])(
+  'a header field that cannot be sent is a TypeError without its value, and nothing is sent: %j',
+  async (value) => {
+    let sent = 0;
+    const http = openHttp({ url: 'https://gate.example', fetch: async () => Response.json({ sent: ++sent }) });
+    const message = 'the header field traceparent has characters that cannot be sent';
+    await expect(http.send('POST', '/x', { headers: { traceparent: value } })).rejects.toEqual(new TypeError(message));
+    expect(sent).toBe(0);
+  },
+);
+
+test.each<{ what: string; method: string; code: string; answer: Response; outcome: object }>([
+  {
+    what: 'a deletion that an earlier attempt has made',
+    ...{ method: 'DELETE', code: 'ECONNRESET', outcome: { status: 404 } },
+    answer: Response.json({ error: { code: 'NOT_FOUND', message: 'None.', details: {} } }, { status: 404 }),
+  },
+  {
+    what: 'a deletion that was not sent before',
+    ...{ method: 'DELETE', code: 'ECONNREFUSED', outcome: { message: 'None.\nDid you mean a:b:v1?', mayBeDone: false } },
+    answer: Response.json({ error: { code: 'NOT_FOUND', message: 'None.', details: { nearest: ['a:b:v1'] } } }, { status: 404 }),
+  },
+  {
+    what: 'an answer of another program',
+    ...{ method: 'DELETE', code: 'ECONNRESET', outcome: { code: 'UNEXPECTED_ANSWER', status: 404 } },
+    answer: new Response('<h1>Not found</h1>', { status: 404 }),
+  },
+  {
+    what: 'a change that an earlier attempt may have made',
+    ...{ method: 'PUT', code: 'ECONNRESET' },
+    answer: Response.json({ error: { code: 'NOT_FOUND', message: 'None.', details: { nearest: ['a:b:v1'] } } }, { status: 404 }),
+    outcome: {
+      message: 'None. The answer to an earlier attempt was lost; that attempt may have made the change.\nDid you mean a:b:v1?',
+      mayBeDone: true,
+    },
+  },
+])('a request that is repeated ends in what is known: $what', async ({ method, code, answer, outcome }) => {
   let sent = 0;
-  const http = openHttp({ url: 'https://gate.example', fetch: async () => Response.json({ sent: ++sent }) });
-  await expect(http.send('POST', '/x', { headers: { traceparent: value } })).rejects.toThrow(TypeError);
-  expect(sent).toBe(0);
+  const fetch = async () => {
+    if (sent++ === 0) throw new TypeError('fetch failed', { cause: Object.assign(new Error(code), { code }) });
+    return answer;
+  };
+  const http = openHttp({ url: 'https://gate.example', fetch, sleep: async () => undefined });
+  expect(await http.send(method, '/x').catch((error: unknown) => error)).toMatchObject(outcome);
 });

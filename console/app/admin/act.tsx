@@ -4,6 +4,8 @@ import { Button } from '../components/controls.tsx';
 import { Command } from '../components/copyable.tsx';
 import { Dialog } from '../components/dialog.tsx';
 import { Failure } from '../components/states.tsx';
+import { session } from '../session.ts';
+import { useStore } from '../store.ts';
 
 interface Action {
   title: string;
@@ -37,13 +39,16 @@ function useAct({ act, onDone }: Action) {
 export function Confirm({ children, onClose, ...action }: Action & { children?: ComponentChildren; onClose(): void }) {
   const { title, question = `${title}?` } = action;
   const { isRunning, failure, run } = useAct(action);
+  // an action may wait until its person has signed in again, beside the dialog
+  const hasSession = useStore(session)?.tokens !== undefined;
+  const isBusy = isRunning && hasSession;
   return (
-    <Dialog title={question} isBusy={isRunning} onClose={onClose}>
+    <Dialog title={question} isBusy={isBusy} onClose={onClose}>
       {children}
       <Failure error={failure} />
       <p class="buttons">
         <Button title={title} kind="danger" isBusy={isRunning} onClick={async () => (await run()) && onClose()} />
-        <Button title="Cancel" isDisabled={isRunning} onClick={onClose} />
+        <Button title="Cancel" isDisabled={isBusy} onClick={onClose} />
       </p>
     </Dialog>
   );

@@ -83,16 +83,10 @@ export function RecordForm({ name, fields, record, etag, isNew = false, schema, 
     try {
       const headers: Record<string, string> = isNew ? {} : { 'If-Match': over.etag ?? '*' };
       const answer = await ask<Values>(isNew ? 'POST' : 'PUT', path, { body, headers, isAdmin: true });
-      const saved: Base = { record: body, etag: answer.etag };
-      const { current } = latest;
-      setNewer({ than: current.etag, base: saved });
-      // keep what was typed during the save as a new draft
-      setDraft(current.draft && current.draft !== sent ? { ...current.draft, base: saved } : undefined);
-      setConflict(undefined);
-      onSaved(answer.value);
+      settle({ record: body, etag: answer.etag }, sent, answer.value);
     } catch (error) {
       if (error instanceof Refusal && error.details.reason === 'etag_mismatch') {
-        await compare(body).catch(setFailure);
+        await compare(body, sent).catch(setFailure);
       } else {
         setIssues(error instanceof Refusal ? error.issues : []);
         setFailure(error);
@@ -102,19 +96,22 @@ export function RecordForm({ name, fields, record, etag, isNew = false, schema, 
     }
   }
 
-  async function compare(body: Values): Promise<void> {
-    const now = await ask<Values>('GET', path, { query, isAdmin: true });
-    const theirs = readRecord(fields, typeRecord(fields, now.value), now.value).body;
-    const differences = findDifferences(theirs, body);
-    if (differences.length > 0) {
-      setConflict({ differences, etag: now.etag, record: now.value });
-      return;
-    }
-    // the answer to an earlier attempt was lost, or somebody else has made the same change
-    setNewer({ than: latest.current.etag, base: { record: now.value, etag: now.etag } });
-    setDraft(undefined);
+  /** Shows a record that is saved, and keeps what was typed meanwhile as a new draft. */
+  function settle(saved: Base, sent: Draft | undefined, answer: Values): void {
+    const { current } = latest;
+    setNewer({ than: current.etag, base: saved });
+    setDraft(current.draft && current.draft !== sent ? { ...current.draft, base: saved } : undefined);
     setConflict(undefined);
-    onSaved(now.value);
+    onSaved(answer);
+  }
+
+  async function compare(body: Values, sent: Draft | undefined): Promise<void> {
+    const { value: record, etag } = await ask<Values>('GET', path, { query, isAdmin: true });
+    const theirs = readRecord(fields, typeRecord(fields, record), record).body;
+    const differences = findDifferences(theirs, body);
+    // without any, an earlier attempt was not answered, or somebody else has made the same change
+    if (differences.length === 0) settle({ record, etag }, sent, record);
+    else setConflict({ differences, record, etag });
   }
 
   return (

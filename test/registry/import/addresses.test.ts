@@ -417,6 +417,12 @@ describe('places of path parameters', () => {
   test.each<{ path: string; template: string; names: string[]; notes?: string[] }>([
     { path: '/users?b={b}', template: '/users', names: ['b'] },
     { path: '/users?b=', template: '/users', names: ['b'] },
+    { path: '/users?b=:b', template: '/users', names: ['b'] },
+    { path: '/users?b=<b>', template: '/users', names: ['b'] },
+    { path: '/users?b=*', template: '/users', names: ['b'] },
+    { path: '/users?b={string}', template: '/users', names: ['b'] },
+    { path: '/users/{id}?b={id}', template: '/users/{id}?b={id}', names: ['id'], notes: [valueInPath] },
+    { path: '/users?b={id}', template: '/users?b={id}', names: ['id'], notes: [valueInPath] },
     { path: '/users?a=1&b={b}&c', template: '/users?a=1&c', names: ['b'] },
     { path: '/users?b=1', template: '/users?b=1', names: [], notes: [valueInPath] },
     { path: '/users?b', template: '/users?b', names: [], notes: [valueInPath] },
@@ -427,7 +433,8 @@ describe('places of path parameters', () => {
       notes: [valueInPath, 'the path variable a is not described; it became a required string'],
     },
   ])('the query parameter b, which is also in the path $path, is sent once', ({ path, template, names, notes = [] }) => {
-    const parameters = [{ name: 'b', in: 'query', schema: { type: 'string' } }];
+    const place = path.includes('{id}') ? [parameter('id')] : [];
+    const parameters = [{ name: 'b', in: 'query', schema: { type: 'string' } }, ...place];
     const planned = plan(document({ [path]: { get: act('act', { parameters }) } }, at('https://a.example')));
     expect(urlsOf(planned)).toEqual([`https://a.example${template}`]);
     expect(planned.intents[0]?.input_parameters.map(({ name }) => name)).toEqual(names);

@@ -73,6 +73,12 @@ describe('Swagger 2.0', () => {
     },
   );
 
+  test('a form of which no member can be sent is skipped, with the reason', () => {
+    const tabs = field('a', { type: 'array', collectionFormat: 'tsv' });
+    const skipped = (type: string) => plan(swagger(act(tabs), { consumes: [type] })).skipped.map(({ reason }) => reason);
+    expect(skipped('multipart/form-data')).toEqual(['has only members that calls cannot send']);
+  });
+
   test.each([
     { collectionFormat: undefined, words: 'commas' },
     { collectionFormat: 'csv', words: 'commas' },
