@@ -2,6 +2,7 @@ import { openStart } from './core/aws/invoke-function.ts';
 import { requireNotStopped } from './core/execution/block-check.ts';
 import { describeExecution } from './core/execution/deferred-answers.ts';
 import { type DeferredCalls, openDeferredCalls } from './core/execution/deferred-call-store.ts';
+import { type IdempotentCalls, openIdempotentCalls } from './core/execution/idempotent-call-store.ts';
 import { answerHeadersOf, narrowStored } from './core/execution/narrow.ts';
 import { findChangeSinceRequest, mayJudge, readCircumstances } from './core/execution/void-check.ts';
 import { ok } from './core/http/response.ts';
@@ -17,6 +18,7 @@ import { tableFromEnvironment } from './core/table/table.ts';
 export interface Deps {
   authenticate: Authenticate;
   deferred: Pick<DeferredCalls, 'find' | 'stateOf' | 'makeVoid'>;
+  calls: Pick<IdempotentCalls, 'free'>;
   intents: Pick<LiveIntents, 'findWith'>;
   start: (executionId: string) => Promise<void>;
   /** prefix of error references */
@@ -33,7 +35,7 @@ const noSuchExecution = () =>
 
 /** `GET /api/executions/{id}`: the state of a deferred call, for its holder only. */
 export const createAction =
-  ({ authenticate, deferred, intents, start, protocol, now = Date.now }: Deps): Action =>
+  ({ authenticate, deferred, calls, intents, start, protocol, now = Date.now }: Deps): Action =>
   async (request) => {
     const nowMs = now();
     const { claims, policy, proof } = await authenticate(request, nowMs);
@@ -53,6 +55,7 @@ export const createAction =
     const change = isJudged ? findChangeSinceRequest(content, { found, records, policy: policy.reference }) : undefined;
     const used = change ? await deferred.makeVoid(call, change, nowMs) : before;
     if (used.state === 'replay') {
+      if (used.isRepeatable) await calls.free({ ...call, nowMs }, executionId, true);
       const outcome = narrowStored(used.outcome, content, found);
       return ok(describeExecution({ ...used, outcome }, context), answerHeadersOf(outcome));
     }
@@ -66,6 +69,7 @@ const table = tableFromEnvironment();
 export const action = createAction({
   authenticate: authenticatorFromEnvironment(table, policyFromEnvironment(table)),
   deferred: openDeferredCalls(table),
+  calls: openIdempotentCalls(table),
   intents: openLiveIntents(table),
   start: openStart(),
   protocol,

@@ -174,6 +174,64 @@ describe('Prefer: respond-async', () => {
     expect(upstream.seen).toHaveLength(1);
   });
 
+  test('a repetition tells the outcome of a call on which the service did not act, and only the next one makes another', async () => {
+    answer = { status: 429, body: '{}', headers: { 'Retry-After': '7' } };
+    const later = () => ask('DE', { Prefer: 'respond-async' });
+    const id = idOf(await later());
+    await worker(id);
+    const told = { status: 503, headers: { 'Retry-After': '7', 'Idempotent-Replayed': 'true' } };
+    expect(await later()).toMatchObject(told);
+    expect(upstream.seen).toHaveLength(1);
+    const next = idOf(await later());
+    await worker(next);
+    expect([next === id, upstream.seen.length]).toEqual([false, 2]);
+    expect(await later()).toMatchObject(told);
+  });
+
+  test.each<[string, string, () => Promise<unknown>]>([
+    ["The agent's PATs have been revoked", 'its PATs are revoked', () => revokeAgent(gate.database.table, agent.agentId)],
+    ['The intent has been withdrawn', 'its intent is deleted', () => gate.intents.remove(uid(), () => true)],
+    [
+      'The intent has been withdrawn',
+      'its intent becomes a draft',
+      () => gate.intents.replace(uid(), intentOf(uid(), { endpoint: endpointAt(), draft: true }), () => true),
+    ],
+    [
+      'The intent has been withdrawn',
+      'its intent is deprecated',
+      () => gate.intents.replace(uid(), intentOf(uid(), { endpoint: endpointAt(), deprecated: true }), () => true),
+    ],
+  ])('a call that has not begun becomes void (%s) if %s', async (change, _, happen) => {
+    const id = idOf(await ask('DE', { Prefer: 'respond-async' }));
+    await happen();
+    await worker(id);
+    const fresh = await obtainPat(gate, agent, template());
+    const details = { reason: 'no_longer_holds', outcome: 'not_sent' };
+    const error = { code: 'CONFLICT', details, message: expect.stringContaining(`${change} since this call was requested`) };
+    expect((await read(id, fresh)).body).toMatchObject({ status: 'done', outcome: { status: 409, body: { error } } });
+    expect(await ask('DE', { Prefer: 'respond-async' }, fresh)).toMatchObject({ status: 409, body: { error } });
+    expect(upstream.seen).toEqual([]);
+  });
+
+  test('the header fields of each answer say what is left then, although other instances have counted', async () => {
+    const policy = template({ rate: 2 });
+    steps = gate.openExecute({ template: policy });
+    worker = parts.openWorker({ policy });
+    pat = await obtainPat(gate, agent, policy);
+    answer = { status: 422, body: '{}' };
+    const left = ({ headers }: Answer) => /r=(\d+)/.exec(String(headers.RateLimit))?.[1];
+    const later = (at: number) => ask('DE', { Prefer: 'respond-async', 'Idempotency-Key': `${key}-${at}` });
+    for (const at of [1, 2]) {
+      const asked = await later(at);
+      expect(left(asked)).toBe(String(3 - at));
+      await worker(idOf(asked));
+    }
+    const replays = [await later(1), await later(1)];
+    expect(replays.map((replay) => [replay.status, left(replay)])).toEqual(Array(2).fill([422, '0']));
+    expect(new Set(replays.map(({ headers }) => headers['Execution-Id'])).size).toBe(2);
+    expect(left(await later(3))).toBe('0');
+  });
+
   test('a run that cannot read the policy leaves the call to the next one', async () => {
     const id = idOf(await ask('DE', { Prefer: 'respond-async' }));
     const failing = parts.openWorker({ findPolicy: () => Promise.reject(unavailable('no table')) });

@@ -1,6 +1,7 @@
 import { nest } from '../../functions/core/execution/around.ts';
 import { openDeferredCalls } from '../../functions/core/execution/deferred-call-store.ts';
 import type { DeferredRunParts } from '../../functions/core/execution/deferred-worker.ts';
+import { openIdempotentCalls } from '../../functions/core/execution/idempotent-call-store.ts';
 import { openResolver } from '../../functions/core/execution/resolve.ts';
 import { openSlowCalls } from '../../functions/core/execution/slow-calls.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
@@ -63,6 +64,7 @@ export function openDeferredParts(gate: Gate) {
     createGetExecution({
       authenticate: gate.openAuthenticate(policy),
       deferred: openDeferredCalls(table),
+      calls: openIdempotentCalls(table),
       intents: gate.intents,
       start,
       protocol: 'proto',

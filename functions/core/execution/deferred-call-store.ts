@@ -31,6 +31,8 @@ export interface HeldContent {
     since: string;
     /** the header fields of the service that a decision covers */
     headers?: Record<string, string> | undefined;
+    /** the person whose token of the service the call will carry, if any */
+    calls_as?: string | undefined;
   };
 }
 
@@ -64,8 +66,8 @@ export interface Ended {
   /** id of the run that made the call */
   run: string;
   outcome: Outcome;
-  /** the upstream did not act, for a temporary reason, so the key may be used again */
-  mayRepeat: boolean;
+  /** the upstream did not act, for a temporary reason: the key may be used again once the outcome has been told; an approval lasts if nothing was `sent` */
+  repeatable: 'sent' | 'not sent' | undefined;
   /** stored together with the outcome */
   writes?: readonly Write[] | undefined;
 }
@@ -143,7 +145,7 @@ export function openDeferredCalls(table: Table) {
     const { account, key, fingerprint, nowMs } = request;
     const resumed = await table.update<CallItem>(keys.call(account, key), {
       set: { state: 'queued', started_at: nowMs },
-      remove: ['may_repeat', 'outcome'],
+      remove: ['may_repeat', 'repeatable', 'outcome'],
       when: [
         ['=', 'may_repeat', true],
         ['=', 'decision', 'approve'],
@@ -244,9 +246,10 @@ export function openDeferredCalls(table: Table) {
      * Stores the outcome of a call, and retries while the table cannot be reached: without it, the outcome is unknown.
      * @param leftMs - remaining time of the run, in milliseconds
      */
-    async finish(call: DeferredCall, { run, outcome, mayRepeat, writes }: Ended, leftMs: () => number): Promise<void> {
+    async finish(call: DeferredCall, { run, outcome, repeatable, writes }: Ended, leftMs: () => number): Promise<void> {
       const { account, key, executionId, item } = call;
-      const set = { ...(await outcomeMembers(outcome, item.deferred)), ...(mayRepeat && { may_repeat: true }) };
+      const members = await outcomeMembers(outcome, item.deferred);
+      const set = { ...members, ...(repeatable && { repeatable: true }), ...(repeatable === 'sent' && { until: 0 }) };
       for (let attempt = 0; ; attempt++) {
         try {
           await writeWith(table, keys.call(account, key), { set, when: [...isOwn(executionId), ['=', 'run', run]] }, writes);

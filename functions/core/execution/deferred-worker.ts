@@ -1,4 +1,5 @@
 import { longestCallSeconds } from '../../../schemas/deferred.ts';
+import type { ErrorCode } from '../../../schemas/errors.ts';
 import { executionRequest } from '../../../schemas/execution.ts';
 import { logAnswer } from '../http/log-answer.ts';
 import { parseWithNulls } from '../json/json.ts';
@@ -14,7 +15,6 @@ import type { Around } from './around.ts';
 import { attempt } from './attempt.ts';
 import type { DeferredCall, DeferredCalls } from './deferred-call-store.ts';
 import { type Execution, type ExecutionHttp, openExecution } from './execution.ts';
-import type { Outcome } from './idempotent-call-store.ts';
 import { logOutcome } from './log-outcome.ts';
 import { type Attempted, answerOrThrow, isOutcome, withAdded } from './once.ts';
 import type { openResolver } from './resolve.ts';
@@ -48,19 +48,23 @@ export function openDeferredRun({ deferred, resolve, findPolicy, limits, relay, 
     if (!(await deferred.claim(call, run, nowMs))) return;
     const execution = openExecution(requestOf(call, remainingMs), caller, limits, nowMs, executionId);
     await withinTrace(readTrace(trace.traceparent, trace.tracestate), async () => {
-      const attempted = await make(call, execution).catch(
-        (refusal: unknown): Made => ({ mayHaveActed: false, result: refusal, isRefused: true }),
+      const attempted = asVoid(
+        await make(call, execution).catch((refusal: unknown): Made => ({ mayHaveActed: false, result: refusal, isRefused: true })),
       );
-      const answer = async () => answerOrThrow(withAdded(attempted));
-      const outcome: unknown = await logOutcome(execution, answer()).catch((error: unknown) => error);
-      // No client waits for this answer, but alarms count the gate's failures by this log line.
-      logAnswer('answered', { request_id: requestId, endpoint: 'run-deferred-call' }, outcome instanceof Error ? outcome : undefined);
+      const outcome = withAdded(attempted);
+      // No client waits for this answer, but alarms count the gate's failures by the second log line.
+      const failure: unknown = await logOutcome(execution, (async () => answerOrThrow(outcome))()).then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+      logAnswer('answered', { request_id: requestId, endpoint: 'run-deferred-call' }, failure as Error | undefined);
       if (!isOutcome(outcome)) throw outcome;
       const { mayHaveActed, isRefused, added } = attempted;
-      // only a call on which the service may have acted, or that is void, uses up its key and its approval
+      // only a call on which the service may have acted, or that is void, uses up its key
       const mayRepeat = !mayHaveActed && outcome instanceof ApiError && (!isRefused || isTemporary(outcome));
-      const stored = mayRepeat ? asNotSent(outcome) : outcome;
-      await deferred.finish(call, { run, outcome: stored, mayRepeat, writes: added?.writes }, remainingMs);
+      const repeatable = !mayRepeat ? undefined : outcome.details.upstream_status === undefined ? 'not sent' : 'sent';
+      const stored = repeatable === 'not sent' ? (outcome as ApiError).withDetails({ outcome: 'not_sent' }) : outcome;
+      await deferred.finish(call, { run, outcome: stored, repeatable, writes: added?.writes }, remainingMs);
     }).finally(() => (call.content.shown ? undefined : deferred.leave(call)));
   };
 
@@ -85,8 +89,23 @@ type Made = Attempted & { isRefused?: true };
 /** Whether a refusal is temporary. */
 const isTemporary = ({ status }: ApiError): boolean => [429, 503].includes(status);
 
-const asNotSent = (outcome: Outcome): Outcome =>
-  outcome instanceof ApiError && outcome.details.upstream_status === undefined ? outcome.withDetails({ outcome: 'not_sent' }) : outcome;
+const withdrawn = 'The intent has been withdrawn';
+
+/** What refusals mean for a call that was permitted when it was requested. */
+const changes: Partial<Record<ErrorCode, string>> = {
+  UNAUTHORIZED: "The agent's PATs have been revoked",
+  NOT_FOUND: withdrawn,
+  VERSION_CONFLICT: withdrawn,
+  INTENT_DEPRECATED: withdrawn,
+};
+
+/** A refusal of the gate because the circumstances have changed makes the call void. */
+function asVoid(made: Made): Made {
+  const { mayHaveActed, result } = made;
+  const isOfGate = !mayHaveActed && result instanceof ApiError && result.details.upstream_status === undefined;
+  const change = isOfGate ? changes[result.code] : undefined;
+  return change === undefined ? made : { mayHaveActed, result: voidBecause(change), isRefused: true };
+}
 
 /** Reconstructs the request from the stored call. `If-Match` was checked when the call was accepted. */
 function requestOf({ key, content }: DeferredCall, remainingMs: () => number): ExecutionHttp {

@@ -40,7 +40,8 @@ export type UsedKey = StateOfCall & {
 };
 
 type StateOfCall =
-  | { state: 'replay'; outcome: Outcome }
+  /** `isRepeatable`: once told, the key may be used again */
+  | { state: 'replay'; outcome: Outcome; isRepeatable?: true }
   /** the call ended, but its answer was too large to store */
   | { state: 'not_stored' }
   /** the key was used for another request */
@@ -74,7 +75,9 @@ export interface CallItem extends Item {
   until?: number;
   /** of a denied or void call */
   reason?: string;
-  /** of a deferred call: the key may be used again, because the upstream did not act for a temporary reason, or the outcome has been given */
+  /** of a deferred call on which the upstream did not act, for a temporary reason: the key may be used again once the outcome has been given */
+  repeatable?: true;
+  /** of a deferred call: the key may be used again, because the outcome has been given */
   may_repeat?: true;
 }
 
@@ -148,17 +151,21 @@ export function openIdempotentCalls(table: Table) {
     },
 
     /**
-     * Frees the key of a deferred call that has ended. Its outcome stays readable by its id until the key is used again, and it is not resumed although
-     * it may have been approved (`until: 0`).
+     * Frees the key of a deferred call that has ended. Its outcome stays readable by its id until the key is used again.
      * @param ended - the execution that used the key
+     * @param isResumable - whether a repetition resumes it if it was approved, and the approval lasts
      */
-    free: ({ account, key, nowMs }: KeyedRequest, ended: string): Promise<boolean> => {
+    free: (
+      { account, key, nowMs }: Pick<KeyedRequest, 'account' | 'key' | 'nowMs'>,
+      ended: string,
+      isResumable = false,
+    ): Promise<boolean> => {
       const isIn = (state: CallItem['state']): Condition => ['=', 'state', state];
       const hasEnded = (['done', 'denied', 'void'] as const).map(isIn);
       return unlessUnreachable(
         table
           .update(keys.call(account, key), {
-            set: { may_repeat: true, until: 0 },
+            set: { may_repeat: true, ...(!isResumable && { until: 0 }) },
             when: [
               ['=', 'execution_id', ended],
               ['exists', 'deferred'],
@@ -212,9 +219,12 @@ export const describeUsedKey = async (item: CallItem, request: Pick<KeyedRequest
 });
 
 async function describeCall(item: CallItem, { fingerprint, nowMs }: Pick<KeyedRequest, 'fingerprint' | 'nowMs'>): Promise<StateOfCall> {
-  const { state, started_at, outcome, deferred, until = 0, reason = '' } = item;
+  const { state, started_at, outcome, deferred, until = 0, reason = '', repeatable } = item;
   if (item.fingerprint !== fingerprint) return { state: 'conflict' };
-  if (state === 'done') return outcome ? { state: 'replay', outcome: await unpackOutcome(outcome) } : { state: 'not_stored' };
+  if (state === 'done') {
+    if (!outcome) return { state: 'not_stored' };
+    return { state: 'replay', outcome: await unpackOutcome(outcome), ...(repeatable && { isRepeatable: true }) };
+  }
   if (state === 'denied') return { state, reason: reason || 'no reason was given' };
   if (state === 'void') return { state: 'expired', reason };
   const ageMs = nowMs - started_at;

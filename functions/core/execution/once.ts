@@ -83,7 +83,7 @@ export async function takeKey(
   const begun = found.state === 'free' ? await beginNew() : found;
   if (begun.state === 'started') return undefined;
   // not cached while the key may be freed
-  const isUnfinished = ['running', 'waiting', 'working'].includes(begun.state);
+  const isUnfinished = ['running', 'waiting', 'working'].includes(begun.state) || isRepeatable(begun);
   if (!isUnfinished && !keyed.isFreedByAnswer) replays?.rememberKey(keyed.key);
   if (tooMany) throw tooMany;
   await useProof();
@@ -97,7 +97,12 @@ export async function takeKey(
   }
 }
 
-/** Answers a request whose key has been used before, and frees the key if that is how its transport tells calls apart. @throws ApiError */
+const isRepeatable = (used: UsedKey): boolean => used.state === 'replay' && used.isRepeatable === true;
+
+/**
+ * Answers a request whose key has been used before, and frees the key if the call may be repeated, or that is how its transport tells calls apart.
+ * @throws ApiError
+ */
 export async function giveOutcome(
   calls: Pick<IdempotentCalls, 'free'>,
   keyed: KeyedRequest,
@@ -105,7 +110,7 @@ export async function giveOutcome(
   baseUrl: string,
 ): Promise<ApiResponse> {
   const isFinal = ['replay', 'not_stored', 'denied', 'expired'].includes(used.state);
-  if (isFinal && keyed.isFreedByAnswer) await calls.free(keyed, used.executionId);
+  if (isRepeatable(used) || (isFinal && keyed.isFreedByAnswer)) await calls.free(keyed, used.executionId, isRepeatable(used));
   return answerUsedKey(used, baseUrl);
 }
 

@@ -33,7 +33,7 @@ export const voidBecause = (what: string) =>
   });
 
 /**
- * Finds the change that makes a deferred call void: a changed policy, intent or header field, a block or a revocation.
+ * Finds the change that makes a deferred call void: a changed policy, intent, header field or kind of credential, a block or a revocation.
  * @returns undefined if none of its circumstances has changed
  */
 export function findChangeSinceRequest(
@@ -45,8 +45,12 @@ export function findChangeSinceRequest(
   if (isRevoked(records.agent, claims)) return voidBecause("The agent's PATs have been revoked");
   if (!found || found.intent.deprecated || found.intent.draft) return voidBecause('The intent has been withdrawn');
   if (digestIntent(found.intent) !== intentDigest) return voidBecause('The intent has changed');
-  const isSame = !shown || canonicalDigest(found.service.headers ?? {}) === canonicalDigest(shown.headers ?? {});
-  return isSame ? undefined : voidBecause("The header fields of the intent's service have changed");
+  if (!shown) return undefined;
+  const { headers = {}, credential } = found.service;
+  if (canonicalDigest(headers) !== canonicalDigest(shown.headers ?? {}))
+    return voidBecause("The header fields of the intent's service have changed");
+  const isAsPerson = credential?.oauth?.grant === 'person' && !('cnf' in claims);
+  return isAsPerson === (shown.calls_as !== undefined) ? undefined : voidBecause('Whose token of the service the call carries has changed');
 }
 
 /**

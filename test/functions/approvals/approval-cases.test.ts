@@ -3,6 +3,7 @@ import type { Action } from '../../../functions/core/http/serve.ts';
 import { CallFailed } from '../../../functions/core/relay/call-failure.ts';
 import { unavailable } from '../../../functions/core/runtime/api-error.ts';
 import type { IntentInput } from '../../../schemas/intent.ts';
+import { answerFrom } from '../../support/actions.ts';
 import { admin, openApprovalParts } from '../../support/approvals/approval-parts.ts';
 import { approvalTemplate } from '../../support/deferred.ts';
 import { startExecuting } from '../../support/executing.ts';
@@ -424,6 +425,8 @@ describe('approvals of unsent calls', () => {
   test('an approval of an unsent call is kept if its service has no valid certificate', async () => {
     await approve();
     await work({ relay: { connect: () => Promise.reject(new CallFailed('tls_failed')) } });
+    // a repetition tells the outcome first
+    expect(await ask()).toMatchObject({ status: 502, headers: { 'Idempotent-Replayed': 'true' } });
     expect(await read()).toMatchObject({ outcome: { status: 502, body: { error: { details: { outcome: 'not_sent' } } } } });
     expect(await ask()).toMatchObject({ status: 202, body: { status: 'working' } });
   });
@@ -435,6 +438,7 @@ describe('approvals of unsent calls', () => {
     await approve();
     await work({ over: failing((name) => name === 'getAll') });
     await happen();
+    expect(await ask()).toMatchObject({ status: 503, body: { error: { details: { outcome: 'not_sent' } } } });
     expect(await ask()).toMatchObject({ status: 202, body: { status: 'working' } });
     await work();
     expect(await read()).toMatchObject(isVoid);
@@ -449,6 +453,7 @@ describe('approvals of unsent calls', () => {
     await work({ over: failing((name) => name === 'getAll') });
     const { account } = await find();
     await gate.database.table.update({ pk: `CALL#${account}`, sk: `key-${number}` }, { set: { until: Date.now() + hourMs - afterMs } });
+    expect(await read()).toMatchObject(notSent);
     const again = await ask(parameters);
     expect(again).toMatchObject({ status: 202, body: waiting });
     expect(idOf(again)).not.toBe(id);
@@ -469,9 +474,19 @@ describe('approvals of unsent calls', () => {
       { set: { until: Date.now() + hourMs } },
     );
     execution = parts.openExecute({ template: policy, now: () => Date.now() + 120_000 });
+    expect(await ask({ code: 'DE' }, request)).toMatchObject({ status: 503 });
     const again = await ask({ code: 'DE' }, request);
     expect(again).toMatchObject({ status: 202, body: waiting });
     expect(idOf(again)).not.toBe(asked);
+  });
+
+  test('an approval is used up by a call that was sent, although its key may be used again', async () => {
+    await approve();
+    const busy = { ...answerFrom('https://up.example/'), status: 429 };
+    await work({ relay: { connect: async () => ({ send: async () => busy, drop: () => {} }) } });
+    expect(await ask()).toMatchObject({ status: 503, body: { error: { details: { upstream_status: 429 } } } });
+    const again = await ask();
+    expect([again.status, again.body.status, idOf(again) === id]).toEqual([202, 'waiting', false]);
   });
 
   test('an approval is used up by a call that may have been sent', async () => {
