@@ -174,7 +174,7 @@ test.each(['secret\nvalue', 'secret\u0001value', '“secret”'])(
 test.each<{ what: string; method: string; code: string; answer: Response; outcome: object }>([
   {
     what: 'a deletion that an earlier attempt has made',
-    ...{ method: 'DELETE', code: 'ECONNRESET', outcome: { status: 404 } },
+    ...{ method: 'DELETE', code: 'ECONNRESET', outcome: { request: 'DELETE /x', status: 404 } },
     answer: Response.json({ error: { code: 'NOT_FOUND', message: 'None.', details: {} } }, { status: 404 }),
   },
   {
