@@ -5,6 +5,7 @@ import { type DeferredRunParts, openDeferredRun } from './core/execution/deferre
 import { openResolver, resolverParts } from './core/execution/resolve.ts';
 import { serveSchedule } from './core/http/serve.ts';
 import { openRateLimiter } from './core/limit/rate-limiter.ts';
+import { openLiveIntents } from './core/registry/live-intents.ts';
 import { policyFromEnvironment } from './core/registry/policy-in-force.ts';
 import { relayFromEnvironment } from './core/relay/call.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
@@ -23,6 +24,7 @@ export function createRun(parts: DeferredRunParts): (event: unknown, remainingMs
 
 const run = createRun({
   deferred: openDeferredCalls(table),
+  intents: openLiveIntents(table),
   resolve: openResolver({ ...resolverParts(table, { leaseSeconds: longestRunSeconds }), ...resolving }).resolve,
   findPolicy: policyFromEnvironment(table),
   limits: openRateLimiter(table),

@@ -74,11 +74,11 @@ export function createFunctions(scope: Construct, { settings, rows, resources, d
   for (const row of rows.background.filter(({ isStarted }) => isStarted)) {
     const { lambda } = create(row);
     if (row.isStarted !== 'once') continue;
-    // Lambda must not retry, because the first run may have sent the call. The gate itself restarts calls that were not begun.
+    // Lambda must not retry, because the first run may have sent the call. A call that was not begun is started again when its agent asks for its state.
     lambda.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: Duration.minutes(15) });
     acknowledge(lambda, {
       'Serverless-LambdaAsyncFailureDestination':
-        'A call that was not started is started when the agent polls its state; an interrupted call must not be repeated.',
+        'A call that was not started is started when the agent asks for its state; an interrupted call must not be repeated.',
     });
   }
   for (const row of rows.endpoints) create(row);

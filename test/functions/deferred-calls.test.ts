@@ -11,7 +11,7 @@ import { type Agent, execute, newAgent, obtainPat } from '../support/gate.ts';
 import { type Answer, refusalOf } from '../support/invoke.ts';
 import { loadPolicyTemplate } from '../support/policy.ts';
 import { intentOf } from '../support/records.ts';
-import { revokeAgent } from '../support/stop-agent.ts';
+import { blockAgent, revokeAgent, unblockAgent } from '../support/stop-agent.ts';
 
 let steps: Action;
 let worker: (executionId: string) => Promise<void>;
@@ -190,6 +190,17 @@ describe('Prefer: respond-async', () => {
 
   test.each<[string, string, () => Promise<unknown>]>([
     ["The agent's PATs have been revoked", 'its PATs are revoked', () => revokeAgent(gate.database.table, agent.agentId)],
+    ['The agent has been blocked', 'its agent is blocked', () => blockAgent(gate.database.table, agent.agentId)],
+    [
+      'The intent has changed',
+      'its intent takes other parameters',
+      () =>
+        gate.intents.replace(
+          uid(),
+          intentOf(uid(), { endpoint: endpointAt(), input_parameters: [{ name: 'amount', type: 'integer', required: true }] }),
+          () => true,
+        ),
+    ],
     ['The intent has been withdrawn', 'its intent is deleted', () => gate.intents.remove(uid(), () => true)],
     [
       'The intent has been withdrawn',
@@ -205,6 +216,7 @@ describe('Prefer: respond-async', () => {
     const id = idOf(await ask('DE', { Prefer: 'respond-async' }));
     await happen();
     await worker(id);
+    if (change.includes('blocked')) await unblockAgent(gate.database.table, agent.agentId);
     const fresh = await obtainPat(gate, agent, template());
     const details = { reason: 'no_longer_holds', outcome: 'not_sent' };
     const error = { code: 'CONFLICT', details, message: expect.stringContaining(`${change} since this call was requested`) };

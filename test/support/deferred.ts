@@ -8,6 +8,7 @@ import type { Action } from '../../functions/core/http/serve.ts';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import type { PolicyTemplate } from '../../functions/core/policy/template.ts';
 import { openIntents } from '../../functions/core/registry/intents.ts';
+import { openLiveIntents } from '../../functions/core/registry/live-intents.ts';
 import type { Table } from '../../functions/core/table/table.ts';
 import { createAction as createGetExecution } from '../../functions/get-execution.ts';
 import { createRun } from '../../functions/run-deferred-call.ts';
@@ -51,6 +52,7 @@ export function openDeferredParts(gate: Gate) {
         slowCalls: openSlowCalls(over, 'run-deferred-call', 10, { leaseSeconds: 660 }),
         now,
       }).resolve,
+      intents: openLiveIntents(over),
       findPolicy,
       limits: openRateLimiter(over, now),
       relay,

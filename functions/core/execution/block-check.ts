@@ -9,9 +9,8 @@
  * - Stored answers: `answer-as-before.ts` withholds the outcome of an earlier request from a blocked agent, `functions/get-execution.ts` that of a
  *   deferred call.
  * - Deferred calls: before a block is confirmed, `functions/agents/block-agent.ts` voids the agent's calls that have not begun, which frees their places.
- *   `void-check.ts` voids one that came at the same time when an admin approves it or, once the block has been lifted, when its agent polls or
- *   requests it again. `deferred-worker.ts` resolves a call anew, which checks as for executions, and refuses one that a person has approved if a
- *   block has been lifted since the request.
+ *   A call that was stored at that moment, or approved before, is voided by `deferred-worker.ts`, also if the block has been lifted; one that still
+ *   waits then is voided by `void-check.ts` when an admin approves it, or its agent polls or requests it again.
  */
 import type { PatClaims } from '../../../schemas/pat.ts';
 import { type AgentRecords, isBlocked, isRevoked } from '../activity/agent.ts';

@@ -48,10 +48,16 @@ export function openDeferral({ calls, deferred, intents, start, instead }: Defer
       trace: traceHeaders(),
       ...hold?.content,
     };
-    // A failure here is harmless: deciders find the call in the list, and a caller that polls its state starts the worker again.
+    // A failure here is harmless: deciders find the call in the list, and a caller that asks for its state starts the worker again.
     const tell = (told: Promise<void>) =>
       told.catch((error: unknown) => log.warn('deferred call not announced or started', { cause: describeCause(error) }));
-    const earlier = await takeKey(calls, { keyed, baseUrl }, guards, async () => {
+    // as a poll does, because some callers repeat the request instead
+    const find: IdempotentCalls['find'] = async (asked) => {
+      const used = await calls.find(asked);
+      if (used.state === 'working' && used.isIdle) await tell(start(used.executionId));
+      return used;
+    };
+    const earlier = await takeKey({ ...calls, find }, { keyed, baseUrl }, guards, async () => {
       // others may take the places that this request frees
       const begin = (left = maxOfHolder): ReturnType<DeferredCalls['begin']> =>
         deferred.begin(keyed, content, untilMs, call.records.agent?.first_seen ?? nowMs).catch(async (refusal: unknown) => {

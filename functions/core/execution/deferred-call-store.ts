@@ -66,7 +66,7 @@ export interface Ended {
   /** id of the run that made the call */
   run: string;
   outcome: Outcome;
-  /** the upstream did not act, for a temporary reason: the key may be used again once the outcome has been told; an approval lasts if nothing was `sent` */
+  /** the upstream did not act, so that the key may be used again once the outcome has been told; an approval lasts if nothing was `sent` */
   repeatable: 'sent' | 'not sent' | undefined;
   /** stored together with the outcome */
   writes?: readonly Write[] | undefined;
@@ -200,7 +200,7 @@ export function openDeferredCalls(table: Table) {
 
     find,
 
-    /** The waiting calls of {@link listStale}; `gone` for the place of a call that waits no more, which is given up. */
+    /** The calls of {@link listStale} that still wait. For one that does not, gives up its place and yields `gone`. */
     async *findStale(claims: PatClaims, nowMs: number): AsyncGenerator<DeferredCall | 'gone'> {
       for (const id of await listStale(table, 'held', claims, nowMs)) {
         const call = await find(id);

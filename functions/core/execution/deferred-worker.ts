@@ -1,5 +1,4 @@
 import { longestCallSeconds } from '../../../schemas/deferred.ts';
-import type { ErrorCode } from '../../../schemas/errors.ts';
 import { executionRequest } from '../../../schemas/execution.ts';
 import { logAnswer } from '../http/log-answer.ts';
 import { parseWithNulls } from '../json/json.ts';
@@ -7,6 +6,7 @@ import type { RateLimiter } from '../limit/rate-limiter.ts';
 import { judgedAgent } from '../pat/holder.ts';
 import { rulesRequiringApproval } from '../policy/judge.ts';
 import { type FindPolicy, policyFor } from '../policy/policy.ts';
+import type { LiveIntents } from '../registry/live-intents.ts';
 import type { Relay } from '../relay/call.ts';
 import { ApiError } from '../runtime/api-error.ts';
 import { readTrace, withinTrace } from '../runtime/trace.ts';
@@ -18,10 +18,11 @@ import { type Execution, type ExecutionHttp, openExecution } from './execution.t
 import { logOutcome } from './log-outcome.ts';
 import { type Attempted, answerOrThrow, isOutcome, withAdded } from './once.ts';
 import type { openResolver } from './resolve.ts';
-import { findChangeSinceRequest, voidBecause } from './void-check.ts';
+import { findChangeSinceRequest, readCircumstances, voidBecause } from './void-check.ts';
 
 export interface DeferredRunParts {
   deferred: Pick<DeferredCalls, 'find' | 'claim' | 'finish' | 'leave'>;
+  intents: Pick<LiveIntents, 'findWith'>;
   resolve: ReturnType<typeof openResolver>['resolve'];
   findPolicy: FindPolicy;
   limits: RateLimiter;
@@ -36,7 +37,7 @@ export interface DeferredRunParts {
  * it can be claimed only once. Policy, agent, intent and limits are read at run time; agent and intent are rechecked right before the call is sent.
  * @returns a function that makes the call of an execution; `remainingMs`: remaining time of the run
  */
-export function openDeferredRun({ deferred, resolve, findPolicy, limits, relay, around, now }: DeferredRunParts) {
+export function openDeferredRun({ deferred, intents, resolve, findPolicy, limits, relay, around, now }: DeferredRunParts) {
   return async (executionId: string, remainingMs: () => number): Promise<void> => {
     const nowMs = now();
     const call = await deferred.find(executionId);
@@ -48,11 +49,12 @@ export function openDeferredRun({ deferred, resolve, findPolicy, limits, relay, 
     if (!(await deferred.claim(call, run, nowMs))) return;
     const execution = openExecution(requestOf(call, remainingMs), caller, limits, nowMs, executionId);
     await withinTrace(readTrace(trace.traceparent, trace.tracestate), async () => {
-      const attempted = asVoid(
+      const attempted = await voidIfChanged(
+        call,
         await make(call, execution).catch((refusal: unknown): Made => ({ mayHaveActed: false, result: refusal, isRefused: true })),
       );
       const outcome = withAdded(attempted);
-      // No client waits for this answer, but alarms count the gate's failures by the second log line.
+      // No client waits for this answer, but alarms count the gate's failures by the line that `logAnswer` writes.
       const failure: unknown = await logOutcome(execution, (async () => answerOrThrow(outcome))()).then(
         () => undefined,
         (error: unknown) => error,
@@ -60,7 +62,7 @@ export function openDeferredRun({ deferred, resolve, findPolicy, limits, relay, 
       logAnswer('answered', { request_id: requestId, endpoint: 'run-deferred-call' }, failure as Error | undefined);
       if (!isOutcome(outcome)) throw outcome;
       const { mayHaveActed, isRefused, added } = attempted;
-      // only a call on which the service may have acted, or that is void, uses up its key
+      // a call on which the service may have acted, or that is refused for good or void, uses up its key
       const mayRepeat = !mayHaveActed && outcome instanceof ApiError && (!isRefused || isTemporary(outcome));
       const repeatable = !mayRepeat ? undefined : outcome.details.upstream_status === undefined ? 'not sent' : 'sent';
       const stored = repeatable === 'not sent' ? (outcome as ApiError).withDetails({ outcome: 'not_sent' }) : outcome;
@@ -70,7 +72,6 @@ export function openDeferredRun({ deferred, resolve, findPolicy, limits, relay, 
 
   /** Makes the call unless its circumstances have changed. */
   async function make({ content }: DeferredCall, execution: Execution): Promise<Made> {
-    // before `resolve`, whose refusals would hide it
     if (execution.caller.policy.reference !== content.claims.pol) throw voidBecause('The policy has changed');
     const resolved = await resolve(execution, parseWithNulls(executionRequest, content.body));
     const { call, guards } = resolved;
@@ -81,6 +82,17 @@ export function openDeferredRun({ deferred, resolve, findPolicy, limits, relay, 
     await guards.precheck();
     return around(execution, call, () => attempt(relay, execution, resolved));
   }
+
+  /** A refusal of the gate whose reason is that the circumstances have changed makes the call void. */
+  async function voidIfChanged({ content }: DeferredCall, made: Made): Promise<Made> {
+    const { mayHaveActed, result } = made;
+    if (mayHaveActed || !(result instanceof ApiError) || result.details.upstream_status !== undefined || isTemporary(result)) return made;
+    const change = await readCircumstances(intents, content).then(
+      (seen) => findChangeSinceRequest(content, { ...seen, policy: content.claims.pol }),
+      () => undefined,
+    );
+    return change ? { mayHaveActed, result: change, isRefused: true } : made;
+  }
 }
 
 /** An attempt, or the refusal to make one. */
@@ -88,24 +100,6 @@ type Made = Attempted & { isRefused?: true };
 
 /** Whether a refusal is temporary. */
 const isTemporary = ({ status }: ApiError): boolean => [429, 503].includes(status);
-
-const withdrawn = 'The intent has been withdrawn';
-
-/** What refusals mean for a call that was permitted when it was requested. */
-const changes: Partial<Record<ErrorCode, string>> = {
-  UNAUTHORIZED: "The agent's PATs have been revoked",
-  NOT_FOUND: withdrawn,
-  VERSION_CONFLICT: withdrawn,
-  INTENT_DEPRECATED: withdrawn,
-};
-
-/** A refusal of the gate because the circumstances have changed makes the call void. */
-function asVoid(made: Made): Made {
-  const { mayHaveActed, result } = made;
-  const isOfGate = !mayHaveActed && result instanceof ApiError && result.details.upstream_status === undefined;
-  const change = isOfGate ? changes[result.code] : undefined;
-  return change === undefined ? made : { mayHaveActed, result: voidBecause(change), isRefused: true };
-}
 
 /** Reconstructs the request from the stored call. `If-Match` was checked when the call was accepted. */
 function requestOf({ key, content }: DeferredCall, remainingMs: () => number): ExecutionHttp {

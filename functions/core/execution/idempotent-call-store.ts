@@ -57,7 +57,8 @@ type StateOfCall =
 
 /**
  * The record of a call under an idempotency key. An immediate call is `running`, then `done`. A deferred call starts as `waiting` if a person has to approve it,
- * else as `queued`. Each transition is one conditional write: `waiting` to `queued`, `denied` or `void`; `queued` to `running`; `running` to `done`.
+ * else as `queued`. Each transition is one conditional write: `waiting` to `queued`, `denied` or `void`; `queued` to `running` or `void`; `running` to `done`; `done` to
+ * `queued` if an approved call is resumed.
  */
 export interface CallItem extends Item {
   execution_id: string;
@@ -75,7 +76,7 @@ export interface CallItem extends Item {
   until?: number;
   /** of a denied or void call */
   reason?: string;
-  /** of a deferred call on which the upstream did not act, for a temporary reason: the key may be used again once the outcome has been given */
+  /** of a deferred call on which the upstream did not act, and that is not void: the key may be used again once the outcome has been given */
   repeatable?: true;
   /** of a deferred call: the key may be used again, because the outcome has been given */
   may_repeat?: true;
@@ -153,7 +154,7 @@ export function openIdempotentCalls(table: Table) {
     /**
      * Frees the key of a deferred call that has ended. Its outcome stays readable by its id until the key is used again.
      * @param ended - the execution that used the key
-     * @param isResumable - whether a repetition resumes it if it was approved, and the approval lasts
+     * @param isResumable - whether an equal request resumes the call, if it was approved and the approval lasts
      */
     free: (
       { account, key, nowMs }: Pick<KeyedRequest, 'account' | 'key' | 'nowMs'>,

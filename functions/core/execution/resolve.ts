@@ -128,7 +128,7 @@ export function openResolver({ intents, slowCalls, observers = [], hidesIntents 
   /**
    * Resolves a request to a permitted call.
    * @param known - the records, if they have been read
-   * @throws ApiError any refusal that needs no counter
+   * @throws ApiError any refusal except those of {@link Guards}
    */
   async function resolve(execution: Execution, input: ExecutionInput, known?: ExecutionRecords): Promise<Resolved> {
     const { request, nowMs, caller, agent, logLine, quota } = execution;

@@ -50,12 +50,14 @@ export function findChangeSinceRequest(
   if (canonicalDigest(headers) !== canonicalDigest(shown.headers ?? {}))
     return voidBecause("The header fields of the intent's service have changed");
   const isAsPerson = credential?.oauth?.grant === 'person' && !('cnf' in claims);
-  return isAsPerson === (shown.calls_as !== undefined) ? undefined : voidBecause('Whose token of the service the call carries has changed');
+  return isAsPerson === (shown.calls_as !== undefined)
+    ? undefined
+    : voidBecause('The kind of credential that the call carries has changed');
 }
 
 /**
- * Whether the policy under which a PAT is used can decide that a call requested with another PAT is void: it has another reference at another address,
- * and need not be later than that of a later PAT.
+ * Whether a caller with one PAT can find a call void that was requested with another. The policy has another reference at each address of the gate,
+ * and that of a PAT that was issued earlier may be an earlier policy.
  */
 export const mayJudge = (own: PatClaims, { aud, pol, iat }: PatClaims): boolean => aud === own.aud && (pol === own.pol || iat < own.iat);
 
@@ -70,7 +72,7 @@ export function openVoidChecks(deferred: Pick<DeferredCalls, 'find' | 'findStale
   }
 
   return {
-    /** Returns the response to a request, unless that is 202 for an earlier call. @throws ApiError FORBIDDEN if that call has become void */
+    /** Returns the response to a request. @throws ApiError FORBIDDEN if it is 202 for an earlier call that has become void */
     async voidIfStale(execution: Execution, response: ApiResponse): Promise<ApiResponse> {
       const state = response.body as PendingExecution;
       if (response.status !== 202 || state.status !== 'waiting' || executionIdOf(state) === execution.logLine.executionId) return response;

@@ -496,6 +496,16 @@ describe('approvals of unsent calls', () => {
   });
 });
 
+test('a repeated request starts an approved call that has not been started', async () => {
+  await approve();
+  gate.started.length = 0;
+  expect(await ask()).toMatchObject({ status: 202, body: { status: 'working' } });
+  expect(gate.started).toEqual([]);
+  execution = parts.openExecute({ template: approvalTemplate(), now: () => Date.now() + 6_000 });
+  expect(await ask()).toMatchObject({ status: 202, body: { status: 'working' } });
+  expect(gate.started).toEqual([id]);
+});
+
 test('an approval in the last second is still carried out', async () => {
   await gate.database.table.update(
     // as if the call had waited for almost an hour

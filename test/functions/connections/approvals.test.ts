@@ -42,7 +42,7 @@ test.each([
     if (!seen.found) throw new Error('the intent is not there');
     const change = findChangeSinceRequest({ ...asked, intentDigest: digestIntent(seen.found.intent) }, { ...seen, policy: 'policy' });
     const message =
-      'Whose token of the service the call carries has changed since this call was requested, so it is not made. Request it again under a new Idempotency-Key.';
+      'The kind of credential that the call carries has changed since this call was requested, so it is not made. Request it again under a new Idempotency-Key.';
     expect(change?.message).toBe(isVoid ? message : undefined);
   },
 );

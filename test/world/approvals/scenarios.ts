@@ -76,6 +76,7 @@ async function makeWorld(count: number) {
 const work = ({ table, act }: Caller, id: string, sent: (url: string) => void) =>
   openDeferredRun({
     deferred: openDeferredCalls(table),
+    intents: openIntents(table),
     resolve: openResolver({ intents: openIntents(table), slowCalls: openSlowCalls(table, 'run-deferred-call', 10) }).resolve,
     findPolicy: policyOf(),
     limits: openRateLimiter(table),
