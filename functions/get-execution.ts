@@ -55,7 +55,7 @@ export const createAction =
     const change = isJudged ? findChangeSinceRequest(content, { found, records, policy: policy.reference }) : undefined;
     const used = change ? await deferred.makeVoid(call, change, nowMs) : before;
     if (used.state === 'replay') {
-      if (used.isRepeatable) await calls.free({ ...call, nowMs }, executionId, true);
+      if (used.freesKeyOf !== undefined && !request.dropsContent) await calls.free({ ...call, nowMs }, executionId, used.freesKeyOf);
       const outcome = narrowStored(used.outcome, content, found);
       return ok(describeExecution({ ...used, outcome }, context), answerHeadersOf(outcome));
     }

@@ -56,7 +56,9 @@ export const findUnanswered = (intentUid: string, parameters: NewCall['parameter
 
 /** Whether a failure says nothing about an earlier attempt under the same key. */
 const isOfAttempt = (error: unknown): boolean =>
-  !(error instanceof Refusal) || [401, 403, 429, 503].includes(error.status) || error.details.reason === 'running';
+  !(error instanceof Refusal) ||
+  error.details.reason === 'running' ||
+  ([401, 403, 429, 503].includes(error.status) && !['denied', 'expired'].includes(String(error.details.reason)));
 
 const following = new Map<number, Promise<Ran>>();
 

@@ -66,11 +66,11 @@ export function openAnswers(tools: readonly Tool[], getExecution: Action, versio
   };
 
   /** Reads the deferred call behind a task. */
-  const readCall = async ({ taskId }: JsonObject, request: ApiRequest): Promise<ApiResponse & { taskId: string }> => {
+  const readCall = async ({ taskId }: JsonObject, request: ApiRequest, dropsContent = false): Promise<ApiResponse & { taskId: string }> => {
     if (typeof taskId !== 'string') throw new RpcError('invalidParams', 'params.taskId must be the id of a task.');
     try {
       if (request.headerValues('authorization').length === 0) throw patMissing;
-      return { taskId, ...(await getExecution(innerRequest(request, { pathParameters: { id: taskId } }))) };
+      return { taskId, ...(await getExecution({ ...innerRequest(request, { pathParameters: { id: taskId } }), dropsContent })) };
     } catch (error) {
       throw error instanceof ApiError ? asRpcError(error, request, 'tasks/get') : error;
     }
@@ -90,7 +90,7 @@ export function openAnswers(tools: readonly Tool[], getExecution: Action, versio
 
   /** Accepts a message without effect: a call needs no input from its client, and only admins can stop it. */
   const acknowledge: Method = async (params, request) => {
-    await readCall(params, request);
+    await readCall(params, request, true);
     return {};
   };
 

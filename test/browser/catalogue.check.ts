@@ -226,6 +226,28 @@ given('the catalogue', () => {
     expect(new Set(sent).size).toBe(2);
   });
 
+  test('a denial is the answer to a call whose first answer was lost, so that the next is another call', async () => {
+    const page = await open(intentAt('world.example:get-country:v1'));
+    await codeOf(page).fill('JP');
+    const sent: (string | undefined)[] = [];
+    const error = { code: 'FORBIDDEN', message: 'An admin denied this call.', details: { reason: 'denied' }, help_url: base };
+    const answers = [(route: Route) => route.abort(), (route: Route) => route.fulfill({ status: 403, json: { error } })];
+    await page.route(executions, (route) => {
+      sent.push(route.request().headers()['idempotency-key']);
+      return (answers.shift() ?? ((last) => last.continue()))(route);
+    });
+    await run(page);
+    await accept(page);
+    await page.getByText('The gate has not answered').waitFor();
+    await run(page);
+    await page.getByText('An admin denied this call.').waitFor();
+    await run(page);
+    await page.locator('.answer').getByText('Japan', { exact: true }).waitFor();
+    const [lost, denied, answered] = sent;
+    expect([denied === lost, answered === lost]).toEqual([true, false]);
+    browser.complaints.splice(0);
+  });
+
   test('a sample shows the call first, and folds the commands that get a PAT', async () => {
     const page = await open('#/intents/world.example%3Aget-country%3Av1');
     for (const language of ['curl', 'MCP']) {

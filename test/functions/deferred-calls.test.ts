@@ -8,7 +8,7 @@ import { captureLog } from '../support/capture-log.ts';
 import { openDeferredParts, approvalTemplate as template } from '../support/deferred.ts';
 import { startExecuting } from '../support/executing.ts';
 import { type Agent, execute, newAgent, obtainPat } from '../support/gate.ts';
-import { type Answer, refusalOf } from '../support/invoke.ts';
+import { type Answer, invoke, refusalOf } from '../support/invoke.ts';
 import { loadPolicyTemplate } from '../support/policy.ts';
 import { intentOf } from '../support/records.ts';
 import { blockAgent, revokeAgent, unblockAgent } from '../support/stop-agent.ts';
@@ -186,6 +186,20 @@ describe('Prefer: respond-async', () => {
     await worker(next);
     expect([next === id, upstream.seen.length]).toEqual([false, 2]);
     expect(await later()).toMatchObject(told);
+  });
+
+  test('HEAD, which does not tell the outcome, leaves the key taken, and a poll frees it with one write', async () => {
+    answer = { status: 429, body: '{}' };
+    const later = () => ask('DE', { Prefer: 'respond-async' });
+    const id = idOf(await later());
+    await worker(id);
+    const given = { path: { id }, headers: { Authorization: `Bearer ${pat}` } };
+    expect(await invoke(parts.openGetExecution(), 'HEAD /api/executions/{id}', given)).toMatchObject({ status: 200 });
+    const { operations } = gate.database;
+    operations.length = 0;
+    for (let poll = 0; poll < 3; poll++) expect((await read(id)).body).toMatchObject({ status: 'done', outcome: { status: 503 } });
+    expect(operations.filter((operation) => operation === 'UpdateItem')).toHaveLength(1);
+    expect(idOf(await later())).not.toBe(id);
   });
 
   test.each<[string, string, () => Promise<unknown>]>([

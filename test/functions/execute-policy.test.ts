@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { recheckAfterMs } from '../../functions/core/execution/block-check.ts';
 import type { PolicyTemplate } from '../../functions/core/policy/template.ts';
+import { CallFailed } from '../../functions/core/relay/call-failure.ts';
 import type { Constraint, PolicyPermission, Prohibition } from '../../schemas/policy.ts';
 import { watchExecuted } from '../support/executed-lines.ts';
 import { startExecuting } from '../support/executing.ts';
@@ -255,6 +256,12 @@ test('the limit of a service applies to all agents together, and a call that it 
     'RateLimit-Policy': `"execute";q=100;w=95042, "service:${service_id}";q=2;w=3962`,
     RateLimit: expect.stringMatching(`^"service:${service_id}";r=1;t=\\d+, "execute";r=99;t=\\d+$`),
   });
+  // an answer to a call that was not counted names it, too
+  const keyed = await obtainPat(gate, await newAgent(), template);
+  const key = { 'Idempotency-Key': 'limited' };
+  const unreachable = async () => Promise.reject(new CallFailed('unreachable'));
+  const failed = await execute(gate.openExecute({ template, connect: unreachable }), keyed, uid, {}, key);
+  expect([failed.status, failed.headers.RateLimit]).toEqual([503, expect.stringContaining(`"service:${service_id}";r=1`)]);
   const [second, third] = [await obtainPat(gate, await newAgent(), template), await obtainPat(gate, await newAgent(), template)];
   const { status, body, headers } = await runAs(third, uid, async () => expect((await runAs(second)).status).toBe(200));
   expect([status, body.error.details]).toMatchObject([429, { reason: 'service_limit', limit: { rate: 2, period: 3_600 } }]);

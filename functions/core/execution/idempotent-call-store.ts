@@ -40,8 +40,8 @@ export type UsedKey = StateOfCall & {
 };
 
 type StateOfCall =
-  /** `isRepeatable`: once told, the key may be used again */
-  | { state: 'replay'; outcome: Outcome; isRepeatable?: true }
+  /** `freesKeyOf`: the run that ended so, if its outcome has not been told, and frees the key once it has */
+  | { state: 'replay'; outcome: Outcome; freesKeyOf?: string | undefined }
   /** the call ended, but its answer was too large to store */
   | { state: 'not_stored' }
   /** the key was used for another request */
@@ -76,6 +76,8 @@ export interface CallItem extends Item {
   until?: number;
   /** of a denied or void call */
   reason?: string;
+  /** of a deferred call that has been started: its last run */
+  run?: string;
   /** of a deferred call on which the upstream did not act, and that is not void: the key may be used again once the outcome has been given */
   repeatable?: true;
   /** of a deferred call: the key may be used again, because the outcome has been given */
@@ -154,24 +156,22 @@ export function openIdempotentCalls(table: Table) {
     /**
      * Frees the key of a deferred call that has ended. Its outcome stays readable by its id until the key is used again.
      * @param ended - the execution that used the key
-     * @param isResumable - whether an equal request resumes the call, if it was approved and the approval lasts
+     * @param run - the one that {@link UsedKey} names, whose call an equal request resumes, if it was approved and the approval lasts
      */
-    free: (
-      { account, key, nowMs }: Pick<KeyedRequest, 'account' | 'key' | 'nowMs'>,
-      ended: string,
-      isResumable = false,
-    ): Promise<boolean> => {
+    free: ({ account, key, nowMs }: Pick<KeyedRequest, 'account' | 'key' | 'nowMs'>, ended: string, run?: string): Promise<boolean> => {
       const isIn = (state: CallItem['state']): Condition => ['=', 'state', state];
       const hasEnded = (['done', 'denied', 'void'] as const).map(isIn);
       return unlessUnreachable(
         table
           .update(keys.call(account, key), {
-            set: { may_repeat: true, ...(!isResumable && { until: 0 }) },
+            set: { may_repeat: true, ...(run === undefined && { until: 0 }) },
             when: [
               ['=', 'execution_id', ended],
               ['exists', 'deferred'],
               ['any', ...hasEnded, isIn('waiting'), isIn('queued')],
               ['any', ...hasEnded, ['<=', 'until', nowMs]],
+              // not once the call has been resumed
+              ...(run === undefined ? [] : [['=', 'repeatable', true] satisfies Condition, ['=', 'run', run] satisfies Condition]),
             ],
             isQuiet: true,
           })
@@ -220,11 +220,12 @@ export const describeUsedKey = async (item: CallItem, request: Pick<KeyedRequest
 });
 
 async function describeCall(item: CallItem, { fingerprint, nowMs }: Pick<KeyedRequest, 'fingerprint' | 'nowMs'>): Promise<StateOfCall> {
-  const { state, started_at, outcome, deferred, until = 0, reason = '', repeatable } = item;
+  const { state, started_at, outcome, deferred, until = 0, reason = '' } = item;
   if (item.fingerprint !== fingerprint) return { state: 'conflict' };
   if (state === 'done') {
     if (!outcome) return { state: 'not_stored' };
-    return { state: 'replay', outcome: await unpackOutcome(outcome), ...(repeatable && { isRepeatable: true }) };
+    const { repeatable, may_repeat, run } = item;
+    return { state: 'replay', outcome: await unpackOutcome(outcome), ...(repeatable && !may_repeat && { freesKeyOf: run }) };
   }
   if (state === 'denied') return { state, reason: reason || 'no reason was given' };
   if (state === 'void') return { state: 'expired', reason };

@@ -83,7 +83,7 @@ export async function takeKey(
   const begun = found.state === 'free' ? await beginNew() : found;
   if (begun.state === 'started') return undefined;
   // not cached while the key may be freed
-  const isUnfinished = ['running', 'waiting', 'working'].includes(begun.state) || isRepeatable(begun);
+  const isUnfinished = ['running', 'waiting', 'working'].includes(begun.state) || freesKeyOf(begun) !== undefined;
   if (!isUnfinished && !keyed.isFreedByAnswer) replays?.rememberKey(keyed.key);
   if (tooMany) throw tooMany;
   await useProof();
@@ -97,7 +97,7 @@ export async function takeKey(
   }
 }
 
-const isRepeatable = (used: UsedKey): boolean => used.state === 'replay' && used.isRepeatable === true;
+const freesKeyOf = (used: UsedKey): string | undefined => (used.state === 'replay' ? used.freesKeyOf : undefined);
 
 /**
  * Answers a request whose key has been used before, and frees the key if the call may be repeated, or that is how its transport tells calls apart.
@@ -110,7 +110,8 @@ export async function giveOutcome(
   baseUrl: string,
 ): Promise<ApiResponse> {
   const isFinal = ['replay', 'not_stored', 'denied', 'expired'].includes(used.state);
-  if (isRepeatable(used) || (isFinal && keyed.isFreedByAnswer)) await calls.free(keyed, used.executionId, isRepeatable(used));
+  const run = freesKeyOf(used);
+  if (run !== undefined || (isFinal && keyed.isFreedByAnswer)) await calls.free(keyed, used.executionId, run);
   return answerUsedKey(used, baseUrl);
 }
 

@@ -96,11 +96,15 @@ export function openQuota(limits: RateLimiter, holder: Holder, known: readonly R
       ofAgent = undefined;
     },
 
-    /** The rate limit headers of the agent and, if a decision was made about it, the service. Empty if the counter cannot be read. */
+    /** The rate limit headers of the agent and, unless the agent's limits refuse the call, the service. Empty if a counter cannot be read. */
     async headers(): Promise<Record<string, string>> {
       try {
-        const { states } = ofAgent ?? (isLimited(agent) ? await limits.inspect(agent) : { states: [] });
-        return rateLimitHeaders({ states: [...states, ...(ofService?.states ?? [])] });
+        const isRefused = ofAgent?.isWithinLimits === false;
+        const decisions = await Promise.all([
+          ofAgent ?? (isLimited(agent) ? limits.inspect(agent) : undefined),
+          ofService ?? (isLimited(service) && !isRefused ? limits.inspect(service) : undefined),
+        ]);
+        return rateLimitHeaders({ states: decisions.flatMap((decision) => decision?.states ?? []) });
       } catch (error) {
         if (isUnavailable(error)) return {};
         throw error;

@@ -35,6 +35,8 @@ export interface ApiRequest {
   body<T extends z.ZodType>(schema: T): z.output<T>;
   /** the fields of a form, like `query` */
   form<T extends z.ZodObject>(schema: T): z.output<T>;
+  /** whether the caller does not get the content of the answer, as with HEAD */
+  dropsContent?: boolean;
   /**
    * default `Idempotency-Key` of a deferred call; `isFreedByAnswer`: it is free again once the outcome has been given, because the transport cannot tell
    * a repeated call from a new one
@@ -75,6 +77,7 @@ export function readRequest(event: APIGatewayProxyEvent, context: Context, { pro
     pathParameter: (name) => decodeSegment(event.pathParameters?.[name] ?? ''),
     header,
     headerValues: (name) => headerValues(event, name),
+    dropsContent: event.httpMethod === 'HEAD',
     query: (schema) => {
       const names = Object.keys(schema.shape);
       refuseOtherNames(event, names);

@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { type CallItem, openIdempotentCalls } from '../../../functions/core/execution/idempotent-call-store.ts';
 import type { Action } from '../../../functions/core/http/serve.ts';
 import { CallFailed } from '../../../functions/core/relay/call-failure.ts';
 import { unavailable } from '../../../functions/core/runtime/api-error.ts';
+import { keys } from '../../../functions/core/table/keys.ts';
 import type { IntentInput } from '../../../schemas/intent.ts';
 import { answerFrom } from '../../support/actions.ts';
 import { admin, openApprovalParts } from '../../support/approvals/approval-parts.ts';
@@ -478,6 +480,29 @@ describe('approvals of unsent calls', () => {
     const again = await ask({ code: 'DE' }, request);
     expect(again).toMatchObject({ status: 202, body: waiting });
     expect(idOf(again)).not.toBe(asked);
+  });
+
+  test.each([
+    { what: 'makes an approved call again', isChanged: false, sent: 1 },
+    { what: 'revives a void call', isChanged: true, sent: 0 },
+  ])('a key that is freed once more after its call has been resumed never $what', async ({ isChanged, sent }) => {
+    await approve();
+    await work({ relay: { connect: () => Promise.reject(new CallFailed('unreachable')) } });
+    const { account } = await find();
+    const calls = openIdempotentCalls(gate.database.table);
+    const { run = '' } = (await gate.database.table.get<CallItem>(keys.call(account, `key-${number}`))) ?? {};
+    const free = () => calls.free({ account, key: `key-${number}`, nowMs: Date.now() }, id, run);
+    expect(await free()).toBe(true);
+    expect(await ask()).toMatchObject({ status: 202, body: { status: 'working' } });
+    if (isChanged) await change();
+    await work();
+    const ended = await ask();
+    expect(ended.status).toBe(isChanged ? 409 : 200);
+    expect(await free()).toBe(false);
+    await gate.intents.replace(uid(), definition(uid()), () => true);
+    expect(await ask()).toMatchObject({ status: ended.status });
+    await work();
+    expect(upstream.seen).toHaveLength(sent);
   });
 
   test('an approval is used up by a call that was sent, although its key may be used again', async () => {

@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { answerFrom } from '../../support/actions.ts';
 import { signProof, type TestAgent } from '../../support/agent-keys.ts';
 import { openApprovalParts } from '../../support/approvals/approval-parts.ts';
 import { approvalTemplate as template } from '../../support/deferred.ts';
@@ -42,3 +43,42 @@ test('over MCP, a call waits for approval, and one proof of possession is good f
     expect((await send(method, params, await prove())).result).toMatchObject({ structuredContent: { name: 'France' } });
   expect(upstream.seen).toHaveLength(1);
 });
+
+test.each(['tasks/cancel', 'tasks/update'])(
+  'over MCP, %s does not take the outcome of a task away from a repeated call',
+  async (method) => {
+    const uid = `pay.example:${method.replace('/', '-')}:v1`;
+    const pat = await obtainPat(gate, await newAgent(), template());
+    await gate.intents.create(serviceId, intentOf(uid, { endpoint: endpointAt() }));
+    const endpoints = {
+      ...toolEndpoints(gate),
+      executeIntent: parts.openExecute({ template: template() }),
+      getExecution: parts.openGetExecution(),
+    };
+    const mcp = openMcp(gate, { endpoints, findPolicy: openPolicy(template()) });
+    const revision = '2026-07-28';
+    const _meta = {
+      'io.modelcontextprotocol/protocolVersion': revision,
+      'io.modelcontextprotocol/clientCapabilities': { extensions: { 'io.modelcontextprotocol/tasks': {} } },
+    };
+    const send = async (sent: string, params: object, name?: string) => {
+      const headers = {
+        Authorization: `Bearer ${pat}`,
+        'MCP-Protocol-Version': revision,
+        'Mcp-Method': sent,
+        ...(name && { 'Mcp-Name': name }),
+      };
+      const body = { jsonrpc: '2.0', id: 1, method: sent, params: { ...params, _meta } };
+      return (await invoke(mcp, 'POST /mcp', { headers, body })).body.result;
+    };
+    const name = 'execute_intent';
+    const given = { intent_uid: uid, parameters: { code: 'DE' }, respond_async: true, idempotency_key: method };
+    const call = () => send('tools/call', { name, arguments: given }, name);
+    const { taskId } = await call();
+    const busy = { ...answerFrom('https://up.example/'), status: 429 };
+    await parts.openWorker({ relay: { connect: async () => ({ send: async () => busy, drop: () => {} }) } })(taskId);
+    expect(await send(method, { taskId })).toMatchObject({ resultType: 'complete' });
+    expect(await call()).toMatchObject({ isError: true, structuredContent: { error: { code: 'SERVICE_UNAVAILABLE' } } });
+    expect((await call()).taskId).not.toBe(taskId);
+  },
+);
