@@ -8,7 +8,7 @@ import type { ServiceChanges } from './compare.ts';
 import { changedMembers } from './describe.ts';
 import { CliFailure } from './failure.ts';
 import { listAllIntents, servicePath } from './read.ts';
-import { createService, hasIntent, replaceService } from './save.ts';
+import { createService, hasIntent, isConflict, replaceService } from './save.ts';
 
 interface Failed {
   intent_uid: string;
@@ -161,8 +161,8 @@ export async function saveService(
   const { kind, input, etag } = service;
   const mark = { 'Import-Id': crypto.randomUUID() };
   if (serviceId === undefined) {
-    const { saved, isNew } = await createService(api, input, mark).catch((error: unknown) => {
-      throw error instanceof Refusal && error.status === 409 ? new Refusal({ ...error, message: takenMessage(again) }) : error;
+    const { saved, isNew } = await createService(api, input, mark, isConflict).catch((error: unknown) => {
+      throw isConflict(error) ? new Refusal({ ...(error as Refusal), message: takenMessage(again) }) : error;
     });
     return { serviceId: saved.service_id, isNew, mark };
   }

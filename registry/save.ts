@@ -6,8 +6,10 @@ import { findDifferences } from './differences.ts';
 import { normalizeIntent, normalizeService } from './normal-form.ts';
 import { findIntent, findService, findServiceByName, listAllIntents, servicePath } from './read.ts';
 
+export const isConflict = (error: unknown): boolean => error instanceof Refusal && error.status === 409;
+
 /** Whether a change was refused, perhaps because an earlier attempt has made it, whose answer was lost: then a record that is as wanted counts as saved. */
-const isRepeated = (error: unknown): boolean => error instanceof Refusal && error.status === 409 && error.mayBeDone;
+const isRepeated = (error: unknown): boolean => isConflict(error) && (error as Refusal).mayBeDone;
 
 const isAsWanted = (service: Service, wanted: ServiceInput): boolean =>
   findDifferences(normalizeService(service), normalizeService(wanted)).length === 0;
@@ -35,12 +37,16 @@ export async function replaceService(
   }
 }
 
-/** Registers a service. @throws Refusal CONFLICT if the name is taken otherwise */
-export async function createService(api: Api, body: ServiceInput, headers: Record<string, string> = {}) {
+/**
+ * Registers a service.
+ * @param adopts - whether one of this name and content that has no intents counts as registered, after a refusal
+ * @throws Refusal CONFLICT if the name is taken otherwise
+ */
+export async function createService(api: Api, body: ServiceInput, headers: Record<string, string> = {}, adopts = isRepeated) {
   try {
     return { saved: readAnswer(savedService, await api.call('POST', '/api/services', { body, headers, isAdmin: true })), isNew: true };
   } catch (error) {
-    const found = isRepeated(error) ? await findServiceByName(api, body.service_name) : undefined;
+    const found = adopts(error) ? await findServiceByName(api, body.service_name) : undefined;
     if (!found || !isAsWanted(found.record, body) || (await listAllIntents(api, found.record.service_id)).length > 0) throw error;
     return { saved: toSaved(found.record), isNew: false };
   }

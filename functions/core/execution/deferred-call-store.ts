@@ -249,7 +249,7 @@ export function openDeferredCalls(table: Table) {
     async finish(call: DeferredCall, { run, outcome, repeatable, writes }: Ended, leftMs: () => number): Promise<void> {
       const { account, key, executionId, item } = call;
       const members = await outcomeMembers(outcome, item.deferred);
-      const set = { ...members, ...(repeatable && { repeatable: true }), ...(repeatable === 'sent' && { until: 0 }) };
+      const set = { ...members, ...(repeatable && { repeatable: run }), ...(repeatable === 'sent' && { until: 0 }) };
       for (let attempt = 0; ; attempt++) {
         try {
           await writeWith(table, keys.call(account, key), { set, when: [...isOwn(executionId), ['=', 'run', run]] }, writes);

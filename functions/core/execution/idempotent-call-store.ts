@@ -76,10 +76,8 @@ export interface CallItem extends Item {
   until?: number;
   /** of a denied or void call */
   reason?: string;
-  /** of a deferred call that has been started: its last run */
-  run?: string;
-  /** of a deferred call on which the upstream did not act, and that is not void: the key may be used again once the outcome has been given */
-  repeatable?: true;
+  /** of a deferred call on which the upstream did not act, and that is not void: the run whose outcome frees the key once it has been given */
+  repeatable?: string;
   /** of a deferred call: the key may be used again, because the outcome has been given */
   may_repeat?: true;
 }
@@ -165,14 +163,16 @@ export function openIdempotentCalls(table: Table) {
         table
           .update(keys.call(account, key), {
             set: { may_repeat: true, ...(run === undefined && { until: 0 }) },
-            when: [
-              ['=', 'execution_id', ended],
-              ['exists', 'deferred'],
-              ['any', ...hasEnded, isIn('waiting'), isIn('queued')],
-              ['any', ...hasEnded, ['<=', 'until', nowMs]],
-              // not once the call has been resumed
-              ...(run === undefined ? [] : [['=', 'repeatable', true] satisfies Condition, ['=', 'run', run] satisfies Condition]),
-            ],
+            when:
+              run === undefined
+                ? [
+                    ['=', 'execution_id', ended],
+                    ['exists', 'deferred'],
+                    ['any', ...hasEnded, isIn('waiting'), isIn('queued')],
+                    ['any', ...hasEnded, ['<=', 'until', nowMs]],
+                  ]
+                : // not once the call has been resumed
+                  [['=', 'repeatable', run]],
             isQuiet: true,
           })
           .then((updated) => updated !== false),
@@ -224,8 +224,8 @@ async function describeCall(item: CallItem, { fingerprint, nowMs }: Pick<KeyedRe
   if (item.fingerprint !== fingerprint) return { state: 'conflict' };
   if (state === 'done') {
     if (!outcome) return { state: 'not_stored' };
-    const { repeatable, may_repeat, run } = item;
-    return { state: 'replay', outcome: await unpackOutcome(outcome), ...(repeatable && !may_repeat && { freesKeyOf: run }) };
+    const { repeatable, may_repeat } = item;
+    return { state: 'replay', outcome: await unpackOutcome(outcome), ...(repeatable && !may_repeat && { freesKeyOf: repeatable }) };
   }
   if (state === 'denied') return { state, reason: reason || 'no reason was given' };
   if (state === 'void') return { state: 'expired', reason };

@@ -60,8 +60,9 @@ export function openQuota(limits: RateLimiter, holder: Holder, known: readonly R
     async precheck(): Promise<void> {
       if (isLimited(agent)) acceptAgentDecision(await limits.peek(agent));
       if (isLimited(service)) acceptServiceDecision(await limits.peek(service));
-      // only a refusal is told from what this instance remembers: others may have counted since
-      ofAgent = ofService = undefined;
+      // only a refusal is told from memory
+      if (ofAgent?.isRemembered) ofAgent = undefined;
+      if (ofService?.isRemembered) ofService = undefined;
     },
 
     /**

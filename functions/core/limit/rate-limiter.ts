@@ -40,6 +40,8 @@ export interface LimitDecision {
   states: LimitState[];
   /** where the call is counted; absent if it is not */
   buckets?: Buckets;
+  /** whether it is from memory, so that other instances may have counted since */
+  isRemembered?: boolean;
 }
 
 /** Maximum number of counters that an instance caches. */
@@ -198,7 +200,11 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
   }
 
   /** Decides about a call without counting it, by the cached counter; reads the counter if it is not cached or would refuse the call. */
-  const peek = async (request: LimitRequest): Promise<LimitDecision> => findRefusal(request) ?? decideBy(request, await findItem(request));
+  const peek = async (request: LimitRequest): Promise<LimitDecision> => {
+    const before = known.get(idOf(request));
+    const decision = findRefusal(request) ?? decideBy(request, await findItem(request));
+    return { ...decision, isRemembered: before !== undefined && before === known.get(idOf(request)) };
+  };
 
   /** The remaining quota; one read. */
   const inspect = async (request: LimitRequest): Promise<LimitDecision> => decideBy(request, await read(request));

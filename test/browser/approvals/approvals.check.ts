@@ -66,7 +66,8 @@ given('a call that waits for approval', () => {
     await expectToFit(page);
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
-    expect([await focused(), new URL(page.url()).hash]).toEqual([intentOf(uid).intent_name, '#/approvals']);
+    await page.waitForURL(/#\/approvals$/);
+    expect(await focused()).toBe(intentOf(uid).intent_name);
     await page.keyboard.press('Enter');
     await page.getByText('once a person has approved the call').waitFor();
     await press('Approve');

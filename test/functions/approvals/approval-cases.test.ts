@@ -490,7 +490,7 @@ describe('approvals of unsent calls', () => {
     await work({ relay: { connect: () => Promise.reject(new CallFailed('unreachable')) } });
     const { account } = await find();
     const calls = openIdempotentCalls(gate.database.table);
-    const { run = '' } = (await gate.database.table.get<CallItem>(keys.call(account, `key-${number}`))) ?? {};
+    const { repeatable: run = '' } = (await gate.database.table.get<CallItem>(keys.call(account, `key-${number}`))) ?? {};
     const free = () => calls.free({ account, key: `key-${number}`, nowMs: Date.now() }, id, run);
     expect(await free()).toBe(true);
     expect(await ask()).toMatchObject({ status: 202, body: { status: 'working' } });

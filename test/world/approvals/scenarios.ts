@@ -6,6 +6,7 @@ import { nest } from '../../../functions/core/execution/around.ts';
 import { digestHolder, listQueue, maxOfPart, type QueuedCall } from '../../../functions/core/execution/call-queue.ts';
 import { openDeferredCalls } from '../../../functions/core/execution/deferred-call-store.ts';
 import { openDeferredRun } from '../../../functions/core/execution/deferred-worker.ts';
+import { openIdempotentCalls } from '../../../functions/core/execution/idempotent-call-store.ts';
 import { openResolver } from '../../../functions/core/execution/resolve.ts';
 import { openSlowCalls } from '../../../functions/core/execution/slow-calls.ts';
 import { pack, unpack } from '../../../functions/core/json/pack.ts';
@@ -229,6 +230,12 @@ const makeKept = (table: MemoryTable) =>
     set: { state: 'done', decision: 'approve', may_repeat: true, until: Date.now() + 3_600_000 },
   });
 
+/** The same, and it has been requested again. */
+const makeResumed = (table: MemoryTable) =>
+  table.update(keys.call(account, 'key-0'), {
+    set: { state: 'queued', decision: 'approve', run: 'first', until: Date.now() + 3_600_000 },
+  });
+
 const askAndWork: Setting['callers'][string] = async (caller, id, sent, claims) => {
   const { status } = await ask(caller.table, claims, 'key-0');
   await work(caller, id, sent);
@@ -259,6 +266,25 @@ export const approvalScenarios: Scenario[] = [
       if (isUndisturbed) assert.equal(sent.length, 1, `a call that was approved was not made: ${outcomes.map(answerOf)}`);
     },
   }),
+  waiting(
+    'approved call that was not sent, requested again before its outcome is told',
+    'an approval permits one call, which is made once',
+    {
+      before: { calls: 1, happened: makeResumed },
+      callers: {
+        // a request that tells the outcome frees the key, however late
+        told: async ({ table }, id) => openIdempotentCalls(table).free({ account, key: 'key-0', nowMs: Date.now() }, id, 'first'),
+        work: async (caller, id, sent, claims) => {
+          await work(caller, id, sent);
+          return askAndWork(caller, id, sent, claims);
+        },
+      },
+      budget: { faults: 1 },
+      check: ({ isUndisturbed }, sent) => {
+        if (isUndisturbed) assert.equal(sent.length, 1, 'a call that was approved was not made');
+      },
+    },
+  ),
   waiting('waiting call approved, its worker started three times', 'an approval permits one call, which is made once', {
     callers: { approve: approveAndWork, work, again: work },
     budget: { faults: 1, crashes: 1 },
