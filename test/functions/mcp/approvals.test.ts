@@ -13,16 +13,17 @@ import { intentOf } from '../../support/records.ts';
 const { gate, upstream, serviceId, endpointAt } = await startExecuting();
 const parts = openApprovalParts(gate);
 
+/** An instance of the MCP function that holds calls for approval. */
+function openOwnMcp() {
+  const own = { executeIntent: parts.openExecute({ template: template() }), getExecution: parts.openGetExecution() };
+  return openMcp(gate, { endpoints: { ...toolEndpoints(gate), ...own }, findPolicy: openPolicy(template()) });
+}
+
 test('over MCP, a call waits for approval, and one proof of possession is good for one request only', async () => {
   const [uid, key, agent] = ['pay.example:refund:v1', 'key', await newAgent()];
   const pat = await obtainPat(gate, agent, template());
   await gate.intents.create(serviceId, intentOf(uid, { endpoint: endpointAt() }));
-  const endpoints = {
-    ...toolEndpoints(gate),
-    executeIntent: parts.openExecute({ template: template() }),
-    getExecution: parts.openGetExecution(),
-  };
-  const mcp = openMcp(gate, { endpoints, findPolicy: openPolicy(template()) });
+  const mcp = openOwnMcp();
   const prover = { ...agent, jwk: JSON.parse(agent.publicJwk), algorithms: ['ES256'] } as unknown as TestAgent;
   const prove = () => signProof(prover, { url: `${baseUrl}/mcp`, token: pat });
   const send = async (method: string, params: object, DPoP: string) => {
@@ -50,12 +51,7 @@ test.each(['tasks/cancel', 'tasks/update'])(
     const uid = `pay.example:${method.replace('/', '-')}:v1`;
     const pat = await obtainPat(gate, await newAgent(), template());
     await gate.intents.create(serviceId, intentOf(uid, { endpoint: endpointAt() }));
-    const endpoints = {
-      ...toolEndpoints(gate),
-      executeIntent: parts.openExecute({ template: template() }),
-      getExecution: parts.openGetExecution(),
-    };
-    const mcp = openMcp(gate, { endpoints, findPolicy: openPolicy(template()) });
+    const mcp = openOwnMcp();
     const revision = '2026-07-28';
     const _meta = {
       'io.modelcontextprotocol/protocolVersion': revision,
