@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { IntentGateError } from './errors.ts';
 
 /** @throws IntentGateError UNUSABLE_FILE naming the file, instead of an error of the file system */
-export const usingFile = <T>(path: string, done: 'read' | 'written', work: Promise<T>): Promise<T> =>
+const usingFile = <T>(path: string, done: 'read' | 'written', work: Promise<T>): Promise<T> =>
   work.catch((cause: NodeJS.ErrnoException) => {
     throw new IntentGateError('UNUSABLE_FILE', `The file ${path} cannot be ${done} (${cause.code}).`, { cause });
   });

@@ -1,6 +1,6 @@
 import { Refusal } from '../client/errors.ts';
 import { type IntentInput, savedIntent, toSavedIntent } from '../schemas/intent.ts';
-import { type SavedService, type Service, type ServiceInput, savedService } from '../schemas/service.ts';
+import { type SavedService, type Service, type ServiceInput, savedService, toSavedService } from '../schemas/service.ts';
 import { type Api, readAnswer } from './api.ts';
 import { findDifferences } from './differences.ts';
 import { normalizeIntent, normalizeService } from './normal-form.ts';
@@ -14,13 +14,6 @@ const isRepeated = (error: unknown): boolean => isConflict(error) && (error as R
 const isAsWanted = (service: Service, wanted: ServiceInput): boolean =>
   findDifferences(normalizeService(service), normalizeService(wanted)).length === 0;
 
-const toSaved = ({ service_id, service_name, service_url, description }: Service): SavedService => ({
-  service_id,
-  service_name,
-  service_url,
-  description,
-});
-
 /** @throws Refusal CONFLICT if the record is not the one of the given entity tag, nor as wanted */
 export async function replaceService(
   api: Api,
@@ -33,7 +26,7 @@ export async function replaceService(
   } catch (error) {
     const found = isRepeated(error) ? await findService(api, serviceId) : undefined;
     if (!found || !isAsWanted(found.record, body)) throw error;
-    return toSaved(found.record);
+    return toSavedService(found.record);
   }
 }
 
@@ -48,7 +41,7 @@ export async function createService(api: Api, body: ServiceInput, headers: Recor
   } catch (error) {
     const found = adopts(error) ? await findServiceByName(api, body.service_name) : undefined;
     if (!found || !isAsWanted(found.record, body) || (await listAllIntents(api, found.record.service_id)).length > 0) throw error;
-    return { saved: toSaved(found.record), isNew: false };
+    return { saved: toSavedService(found.record), isNew: false };
   }
 }
 
