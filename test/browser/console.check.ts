@@ -63,6 +63,8 @@ given('the console', () => {
     const closed = other.waitForEvent('close');
     await fillIn(other, userName, secret);
     await closed;
+    // the window closes before the user pool has given the tokens
+    await page.getByRole('button', { name: 'Sign in', exact: true }).first().waitFor({ state: 'hidden' });
   }
 
   /**

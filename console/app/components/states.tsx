@@ -3,11 +3,14 @@ import { describeUpstream, Refusal } from '../../../client/errors.ts';
 import { isObject } from '../../../functions/core/json/json.ts';
 import { describeFailure, SignInEnded } from '../gate.ts';
 import { linkTo } from '../route.ts';
+import { session } from '../session.ts';
+import { useStore } from '../store.ts';
 import { Button, SignIn } from './controls.tsx';
 import { Code, Shown, Way } from './text.tsx';
 
 /** An error message, with a way to retry. */
 export function Failure({ error, retry }: { error: unknown; retry?: (() => void) | undefined }) {
+  const isSignedIn = useStore(session)?.tokens !== undefined;
   if (error === undefined) return null;
   const refusal = error instanceof Refusal ? error : undefined;
   // retrying does not help if something is not found
@@ -30,7 +33,7 @@ export function Failure({ error, retry }: { error: unknown; retry?: (() => void)
           )}
         </p>
       )}
-      {error instanceof SignInEnded && <SignIn />}
+      {error instanceof SignInEnded && !isSignedIn && <SignIn />}
       {retry && !isMissing && <Button title="Try again" onClick={retry} />}
     </div>
   );
