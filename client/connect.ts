@@ -1,6 +1,6 @@
 import { readAddress } from './address.ts';
 import { noteHeaders } from './answer-issues.ts';
-import { Deferred, Refusal, UnexpectedAnswer } from './errors.ts';
+import { Deferred, IntentGateError, Refusal, UnexpectedAnswer } from './errors.ts';
 import { type Exchange, type HttpOptions, openHttp, pause, readFailure, type SendOptions } from './http.ts';
 import { parseForwarded, parseJson } from './json.ts';
 import { makeProof } from './jws.ts';
@@ -174,6 +174,8 @@ export async function connect(url: string, options: ConnectOptions): Promise<Int
         const prepare = async () => ({ headers: { ...(await authorize(used, method, path)), ...headers } });
         return await http.send(method, path, { ...options, prepare });
       } catch (error) {
+        const idempotencyKey = headers?.['Idempotency-Key'];
+        if (idempotencyKey !== undefined && error instanceof IntentGateError) Object.assign(error, { idempotencyKey });
         if (replacements === maxReplacements || !needsNewPat(error)) throw error;
         pat = await orAborted(pats.replace(pat, error), signal);
       }

@@ -41,6 +41,8 @@ export type ErrorCode = GateErrorCode | ClientErrorCode;
 export class IntentGateError extends Error {
   override readonly name: string = 'IntentGateError';
   readonly code: ErrorCode;
+  /** of an execution that failed: the key under which it can be repeated without making a second call */
+  declare idempotencyKey?: string;
 
   constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
     super(message, options);
@@ -138,7 +140,7 @@ export class Deferred extends IntentGateError {
   override readonly name = 'Deferred';
   /** pass its `execution` to `readExecution` */
   readonly state: PendingExecution;
-  readonly idempotencyKey: string;
+  override readonly idempotencyKey: string;
 
   constructor(state: PendingExecution, idempotencyKey: string) {
     const happens = state.status === 'waiting' ? `waits for a person's approval until ${state.expires_at}` : 'is being made';
@@ -164,14 +166,23 @@ export class PolicyDeclined extends IntentGateError {
   }
 }
 
+const mayBeDone = {
+  call: 'The call may have been made. Execute the intent again with the same idempotency key, which makes no second call.',
+  change: 'The change may have been made. Look at the record before you repeat it.',
+};
+
 /** Nothing answered. An execution may have taken effect; it can be repeated safely with the same idempotency key. */
 export class Unreachable extends IntentGateError {
   override readonly name = 'Unreachable';
 
-  /** @param proxy - in words, if the gate is reached through one */
-  constructor(url: string, cause: unknown, proxy?: string) {
+  /**
+   * @param proxy - in words, if the gate is reached through one
+   * @param effect - what a request that was sent may have caused
+   */
+  constructor(url: string, cause: unknown, proxy?: string, effect?: keyof typeof mayBeDone) {
     const [through, also] = proxy === undefined ? ['', ''] : [` through ${proxy}`, ' the proxy,'];
-    super('UNREACHABLE', `Nothing answers at ${url}${through}. Check the address,${also} and whether the gate is running.`, { cause });
+    const advice = effect ? mayBeDone[effect] : `Check the address,${also} and whether the gate is running.`;
+    super('UNREACHABLE', `Nothing answers at ${url}${through}. ${advice}`, { cause });
   }
 }
 

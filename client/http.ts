@@ -157,8 +157,10 @@ export function openHttp(options: HttpOptions): Http {
     let waitedMs = 0;
     let failures = 0;
     let refusals = 0;
-    const isChange = method !== 'GET' && intentUid === undefined;
-    /** whether an earlier attempt may have made the change */
+    // what agents prepare is repeated safely
+    const isChange = method !== 'GET' && prepare === undefined;
+    const effect = intentUid !== undefined ? 'call' : isChange ? 'change' : undefined;
+    /** whether an earlier attempt may have had its effect */
     let mayBeDone = false;
     const wait = async (ms: number, failure: Error) => {
       waitedMs += ms;
@@ -182,16 +184,18 @@ export function openHttp(options: HttpOptions): Http {
       try {
         answer = await exchange(method, path, { ...request, ...(await prepare?.()) });
       } catch (error) {
-        if (!(error instanceof Unreachable) || (!hadAnswered && !isRetriedUnseen)) throw error;
-        mayBeDone ||= isChange && !isRefused(error);
-        await retry(error);
+        if (!(error instanceof Unreachable)) throw error;
+        mayBeDone ||= !isRefused(error);
+        const failure = mayBeDone ? new Unreachable(url, error.cause, proxy?.name, effect) : error;
+        if (!hadAnswered && !isRetriedUnseen) throw failure;
+        await retry(failure);
         continue;
       }
       const { status, headers, body } = answer;
       if (intentUid !== undefined) noteLimits(intentUid, headers);
       if (status === 204 || (status >= 200 && status < 300 && isObject(body))) return answer;
 
-      const failure = readFailure(answer, mayBeDone);
+      const failure = readFailure(answer, isChange && mayBeDone);
       if (failure instanceof Refusal && failure.mayBeDone && method === 'DELETE' && status === 404) return answer;
       const requestedMs = retryAfterMs(headers);
       const reason = failure instanceof Refusal ? failure.details.reason : undefined;
@@ -203,7 +207,7 @@ export function openHttp(options: HttpOptions): Http {
         if (intentUid !== undefined && reason !== 'waiting_calls') noteWait(intentUid, ms, words);
         await wait(ms, new RateLimited(ms, words, failure));
       } else if (isUnavailable || (status === 504 && intentUid === undefined) || (status === 409 && reason === 'running')) {
-        mayBeDone ||= isChange && status === 504;
+        mayBeDone ||= status === 504;
         await retry(failure, requestedMs);
       } else {
         throw failure;
@@ -216,7 +220,9 @@ export function openHttp(options: HttpOptions): Http {
 
 /** Whether no connection was made, so that nothing was sent. */
 const isRefused = ({ cause }: Unreachable): boolean =>
-  (cause as { cause?: { code?: unknown } } | undefined)?.cause?.code === 'ECONNREFUSED';
+  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|E(HOST|NET)UNREACH|UND_ERR_CONNECT_TIMEOUT)$/.test(
+    String((cause as { cause?: { code?: unknown } } | undefined)?.cause?.code),
+  );
 
 /** Exponential backoff up to 8 s with jitter. */
 const pauseMs = (failures: number): number => Math.min(firstPauseMs * 2 ** (failures - 1), 8_000) * (0.5 + Math.random());

@@ -333,16 +333,26 @@ describe('after a network failure', () => {
     expect(await run(client)).toEqual({ name: 'France' });
   });
 
-  test('the final error says that nothing answers', async () => {
-    service.faults[executePath] = ['lost before', 'lost before'];
-    const error = await run(await open({ maxAttempts: 2 })).catch((caught) => caught);
+  test('the final error says that the call may have been made, and names the key under which it can be repeated', async () => {
+    service.faults[executePath] = ['lost after', 'lost before'];
+    const client = await open({ maxAttempts: 2 });
+    const error = await run(client).catch((caught) => caught);
     expect(error).toBeInstanceOf(Unreachable);
     expect(error).toMatchObject({
       code: 'UNREACHABLE',
-      message: `Nothing answers at ${baseUrl}. Check the address, and whether the gate is running.`,
+      message: `Nothing answers at ${baseUrl}. The call may have been made. Execute the intent again with the same idempotency key, which makes no second call.`,
       cause: expect.any(TypeError),
     });
     expect(service.count(`POST ${executePath}`)).toBe(2);
+    expect(await run(client, { idempotencyKey: error.idempotencyKey })).toEqual({ name: 'France' });
+    expect(upstream.seen).toHaveLength(1);
+  });
+
+  test('the error of a PAT request has no idempotency key', async () => {
+    service.faults[issuePath] = ['lost before', 'lost before'];
+    const error = await run(await open({ maxAttempts: 2 })).catch((caught) => caught);
+    expect(error).toMatchObject({ message: `Nothing answers at ${baseUrl}. Check the address, and whether the gate is running.` });
+    expect(error.idempotencyKey).toBeUndefined();
   });
 
   test('an answer from something else is reported as such', async () => {

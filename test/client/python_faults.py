@@ -208,6 +208,13 @@ try:
 except intent_gate.RateLimited:
     print("always used up:", len(seen) - sent)
 
+script[:] = ["lost"] * 9
+try:
+    agent(on_policy=lambda *_: True).execute("a:b:v1", {}, "key-of-the-caller")
+except intent_gate.Unreachable as error:
+    print("lost:", error.message.partition(". ")[2], error.idempotency_key)
+script[:] = []
+
 for steps in (
     ["cut 503", "cut 200", "ok"],
     ["cut 422"] * 9,
@@ -330,6 +337,6 @@ asyncio.run(in_event_loop())
 server.shutdown()
 server.server_close()
 try:
-    gate.execute("a:b:v1", {})
+    gate.execute("a:b:v1", {}, "key-of-the-caller")
 except intent_gate.Unreachable as error:
-    print("gave up:", error.code)
+    print("gave up:", error.message.partition(". ")[2], error.idempotency_key)

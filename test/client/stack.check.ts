@@ -334,6 +334,7 @@ runpy.run_module("intent_gate", run_name="__main__")`,
       'not shown: UNEXPECTED_ANSWER',
       'read with: None a PAT a PAT a PAT None None 1',
       'always used up: 5',
+      'lost: The call may have been made. Execute the intent again with the same idempotency key, which makes no second call. key-of-the-caller',
       "cut 503: 3 1 {'done': True}",
       'cut 422: 3 1 UNREACHABLE None None',
       "page 503: 3 1 {'done': True}",
@@ -365,7 +366,7 @@ runpy.run_module("intent_gate", run_name="__main__")`,
       'issues, awaited: /name /größe, % ...',
       'misspelt',
       'cancelled: 1',
-      'gave up: UNREACHABLE',
+      'gave up: Check the address, and whether the gate is running. key-of-the-caller',
     ]);
   });
 });

@@ -68,6 +68,24 @@ describe('a change whose answer was lost', () => {
     await expect(createIntent(openLosing(service).api, id, intent)).rejects.toMatchObject({ status: 409, message: lost });
   });
 
+  test.each<[string, unknown, string]>([
+    ['a lost answer', new TypeError('fetch failed'), 'The change may have been made. Look at the record before you repeat it.'],
+    [
+      'no connection',
+      new TypeError('fetch failed', { cause: Object.assign(new Error(), { code: 'ECONNREFUSED' }) }),
+      'Check the address, and whether the gate is running.',
+    ],
+  ])('the first request of a command says whether a change may have been made: %s', async (_, failure, advice) => {
+    const api = openApi(url, { get: async () => 'token' }, { fetch: () => Promise.reject(failure), isRetriedUnseen: false });
+    await expect(api.call('POST', '/api/services', { body: wanted, isAdmin: true })).rejects.toMatchObject({
+      code: 'UNREACHABLE',
+      message: `Nothing answers at ${url}. ${advice}`,
+    });
+    await expect(api.call('GET', '/api/services', { isAdmin: true })).rejects.toMatchObject({
+      message: `Nothing answers at ${url}. Check the address, and whether the gate is running.`,
+    });
+  });
+
   test('a deletion that finds nothing has been made', async () => {
     const { api } = openLosing(undefined);
     await api.call('DELETE', `/api/services/${id}`, { isAdmin: true });

@@ -69,6 +69,8 @@ class IntentGateError(Exception):
         self.message = message
         self.status = status
         self.retry_after_seconds = retry_after_seconds
+        #: of an execution that failed: the key under which it can be repeated without making a second call
+        self.idempotency_key: Optional[str] = None
 
     @property
     def request_id(self) -> Optional[str]:
@@ -119,9 +121,11 @@ class Deferred(IntentGateError):
 class Unreachable(IntentGateError):
     """Nothing answered. An execution may have taken effect; it can be repeated safely with the same idempotency_key."""
 
-    def __init__(self, url: str, proxy: Optional[str] = None) -> None:
+    def __init__(self, url: str, proxy: Optional[str] = None, may_be_made: bool = False) -> None:
         through, also = ("", "") if proxy is None else (f" through the proxy {proxy}", " the proxy,")
-        super().__init__("UNREACHABLE", f"Nothing answers at {url}{through}. Check the address,{also} and whether the gate is running.")
+        made = "The call may have been made. Execute the intent again with the same idempotency key, which makes no second call."
+        advice = made if may_be_made else f"Check the address,{also} and whether the gate is running."
+        super().__init__("UNREACHABLE", f"Nothing answers at {url}{through}. {advice}")
 
 
 class UnexpectedAnswer(IntentGateError):

@@ -8,6 +8,7 @@ import http.client
 import json
 import logging
 import re
+import socket
 import threading
 import time
 import urllib.parse
@@ -221,6 +222,7 @@ class IntentGate:
             try:
                 return self._send(method, path, lambda: ({**self._authorize(method, path, pat), **headers}, body), intent_uid, parse_float)
             except IntentGateError as error:
+                error.idempotency_key = headers.get("Idempotency-Key")
                 is_for_another_pat = error.code == "UNAUTHORIZED" or error.details.get("reason") == "policy_changed"
                 replacements += 1
                 if not is_for_another_pat or replacements > _MAX_REPLACEMENTS:
@@ -318,7 +320,7 @@ class IntentGate:
         parse_float: Callable[[str], Any] = AsWritten,
     ) -> Answer:
         """Sends a request; retries if nothing answers or the gate is unavailable, and waits if quota is used up."""
-        waited, failures = 0.0, 0
+        waited, failures, may_be_made = 0.0, 0, False
         abandoned = given_up.get() or threading.Event()
 
         def wait(seconds: float, error: IntentGateError) -> None:
@@ -346,7 +348,10 @@ class IntentGate:
                     status, fields, text = response.status, response.headers, response.read()
             except (OSError, http.client.HTTPException) as cause:
                 failures += 1
-                unreachable = Unreachable(self._url, proxy_of(self._url))
+                # without a connection, nothing was sent
+                is_sent = not isinstance(getattr(cause, "reason", None), (ConnectionRefusedError, socket.gaierror))
+                may_be_made = may_be_made or (is_sent and intent_uid is not None)
+                unreachable = Unreachable(self._url, proxy_of(self._url), may_be_made)
                 if failures >= self._max_attempts:
                     raise unreachable from cause
                 wait(pause(failures), unreachable)
