@@ -42,7 +42,7 @@ export const createAction =
     const policy = viewer?.policy ?? (await openCallerPolicy(findPolicy, verifyPat)(request));
     const healthOf = await readHealth?.();
     const isFailing = (uid: string): boolean => healthOf?.(uid)?.isFailing ?? false;
-    const sight = (!query.permitted && viewer?.sight) || sightOf(policy.compiled);
+    const sight = (!query.permitted && viewer?.sight) || sightOf(policy);
     const after = query.query === undefined ? query.after : undefined;
     const size = sizeToRead({ ...query, after });
     const asked = { ...query, page_size: size, ...(viewer?.sight && { permitted: 'true' as const }) };

@@ -1,9 +1,11 @@
 import { afterAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { calculateJwkThumbprint } from 'jose';
 import { openAdmission } from '../../functions/core/execution/admit.ts';
 import { type Look, openLook } from '../../functions/core/execution/catalogue.ts';
+import { openPatVerifier } from '../../functions/core/pat/verify.ts';
 import type { JudgedAgent } from '../../functions/core/policy/conditions.ts';
-import type { CurrentPolicy } from '../../functions/core/policy/policy.ts';
+import { type CurrentPolicy, policyFor } from '../../functions/core/policy/policy.ts';
 import { PolicyError } from '../../functions/core/policy/reading.ts';
 import { sightOf } from '../../functions/core/policy/sight.ts';
 import { type PolicyTemplate, parsePolicyTemplate } from '../../functions/core/policy/template.ts';
@@ -186,6 +188,50 @@ describe('callers see only what they may call', () => {
     expect((await ask('/api/intents/open.example:a:v1')).status).toBe(200);
   });
 
+  test.each(['agentKey', 'agentDomain'])(
+    'a condition on %s hides intents from agents that do not meet it, also in a public catalogue',
+    async (subject) => {
+      const agent = await newAgent(`of-${subject}`);
+      const thumbprint = await calculateJwkThumbprint(JSON.parse(agent.publicJwk));
+      const isInsider = (operator: string) => ({
+        constraint: [
+          {
+            leftOperand: `{base_url}/vocabulary/${subject}`,
+            operator,
+            rightOperand: subject === 'agentKey' ? thumbprint : 'a.example',
+          },
+        ],
+      });
+      const own = policyOf([
+        rule(of('open.example')),
+        rule(of('secret.example'), isInsider('eq')),
+        rule(of('mixed.example'), isInsider('neq')),
+      ]);
+      const parts = {
+        admit: openAdmission(gate.openAuthenticate(own), table),
+        verifyAdmin: admins.verifyAdmin,
+        findPolicy: openPolicy(own),
+      };
+      const pat = await obtainPat(gate, agent, own);
+      const others = [...registered.Mixed.uids, ...registered.Open.uids].toSorted();
+      const insiders = subject === 'agentKey' ? [...registered.Open.uids, ...registered.Secret.uids].toSorted() : others;
+      for (const [headers, uids] of [
+        [{}, others],
+        [bearer(pat), insiders],
+      ] as const) {
+        const { ask, countedIn } = readAs(openLook(parts), parts.findPolicy, headers);
+        expect(countedIn(await ask('/api/intents/search', { page_size: '100' }))).toEqual(uids);
+        const everybody = createSearch({
+          engine,
+          findPolicy: parts.findPolicy,
+          verifyPat: openPatVerifier({ findKey: gate.signingKeys.find }),
+        });
+        const permitted = await invoke(everybody, 'GET /api/intents/search', { query: { permitted: 'true', page_size: '100' }, headers });
+        expect(countedIn(permitted)).toEqual(uids);
+      }
+    },
+  );
+
   /** An answer, and the requests to the table for it, which could tell by their time that a record exists. */
   const traced = async <Got>(read: () => Promise<Got>) => {
     const before = gate.database.operations.length;
@@ -272,6 +318,12 @@ describe('for any policy and agent', () => {
       .tuple(fc.constantFrom('eq', 'neq'), fc.constantFrom('Open', 'mixed', idOf.Secret))
       .map(([operator, name]) => on('{base_url}/vocabulary/service', operator, name)),
     fc.constantFrom('2020-01-01', '2090-01-01').map((day) => on('dateTime', 'lt', day)),
+    fc
+      .tuple(fc.constantFrom('eq', 'neq'), fc.constantFrom('bot.example', 'other.example'))
+      .map(([operator, domain]) => on('{base_url}/vocabulary/agentDomain', operator, domain)),
+    fc
+      .tuple(fc.constantFrom('eq', 'neq'), fc.constantFrom('k'.repeat(43), 'o'.repeat(43)))
+      .map(([operator, thumbprint]) => on('{base_url}/vocabulary/agentKey', operator, thumbprint)),
   );
   const targets = fc.constantFrom(
     intents,
@@ -290,7 +342,7 @@ describe('for any policy and agent', () => {
   const policies = fc.record({ permission: rules(4), prohibition: fc.oneof(fc.constant<object[]>([]), rules(2)) });
   const agents: fc.Arbitrary<JudgedAgent> = fc.record(
     {
-      account: fc.constant('k'),
+      account: fc.constant('k'.repeat(43)),
       agentId: fc.constantFrom('acme', 'other'),
       agentDomain: fc.constantFrom('bot.example', 'www.bot.example'),
     },
@@ -312,8 +364,8 @@ describe('for any policy and agent', () => {
         }
         compared++;
         const whole = current('https://api.example/test');
-        const policy = { ...whole, compiled: whole.compiledFor(agent) };
-        const look: Look = async () => ({ policy, admin: undefined, sight: sightOf(policy.compiled) });
+        const policy = policyFor(whole, agent);
+        const look: Look = async () => ({ policy, admin: undefined, sight: sightOf(policy) });
         const { ask, countedIn } = readAs(look, current);
         const listed = countedIn(await ask('/api/intents/search', { page_size: '100' }));
         const service = Object.entries(registered).find(([, { uids }]) => (uids as string[]).includes(uid))?.[0] as ServiceName;
@@ -327,7 +379,7 @@ describe('for any policy and agent', () => {
           sub: agent.agentId,
           gen: 'g',
           scope: policy.compiled.scope,
-          cnf: { jkt: 'k' },
+          cnf: { jkt: 'k'.repeat(43) },
           agent_domain: agent.agentDomain,
         } as PatClaims;
         const steps = openExecuteOver(table, {

@@ -48,7 +48,7 @@ export const openLook =
     const [admin, policy] = holder
       ? [undefined, holder.policy]
       : await Promise.all([findAdmin(request, verifyAdmin), findPolicy(request.baseUrl)]);
-    const permitted = sightOf(policy.compiled);
+    const permitted = sightOf(policy);
     if (!admin) return { admin, policy, sight: permitted };
     const owns = (uid: string): boolean => mayChange(admin, splitIntentUid(uid).namespace);
     const sight: Sight = {

@@ -135,7 +135,7 @@ export function openResolver({ intents, slowCalls, observers = [], hidesIntents 
     const { account } = execution.holder;
     const { claims, policy, proof } = caller;
     const { intent_uid, parameters } = input;
-    const sight = hidesIntents ? sightOf(policy.compiled) : undefined;
+    const sight = hidesIntents ? sightOf(policy) : undefined;
     const findLive = async ({ found, records }: ExecutionRecords) => {
       requireNotStopped(records, claims);
       return requireIntent(found, intent_uid, intents, sight);

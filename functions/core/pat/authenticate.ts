@@ -67,7 +67,7 @@ export const openCallerPolicy =
   (findPolicy: FindPolicy, verifyPat: VerifyPat | undefined) =>
   async (request: ApiRequest): Promise<CurrentPolicy> => {
     const policy = await findPolicy(request.baseUrl);
-    if (!verifyPat || !policy.isAssigned || request.header('authorization') === undefined) return policy;
+    if (!verifyPat || !policy.dependsOnAgent || request.header('authorization') === undefined) return policy;
     try {
       const claims = await verifyPat(bearerToken(request, 'DPoP'), { baseUrl: request.baseUrl, nowMs: Date.now() });
       return claims.pol === policy.reference ? policyFor(policy, judgedAgent(claims)) : policy;

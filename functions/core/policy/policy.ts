@@ -7,7 +7,7 @@ import { type CompiledPolicy, compileRules } from './compiled-policy.ts';
 import type { JudgedAgent } from './conditions.ts';
 import { compilerVersion, type PublishedPolicy, readPublished } from './published.ts';
 import type { Rule } from './reading.ts';
-import { assigneeOf, rulesOf } from './rule-index.ts';
+import { assigneeOf, dependOnAgent, rulesKnowing, rulesOf } from './rule-index.ts';
 
 /** What a published policy says to callers at one address of the gate, whichever compiler made it. */
 export interface PolicyText extends Pick<PublishedPolicy, 'policy' | 'sentences'> {
@@ -23,11 +23,15 @@ export interface PolicyText extends Pick<PublishedPolicy, 'policy' | 'sentences'
 export interface CurrentPolicy extends PublishedPolicy, PolicyText {
   /** exactly the response of `GET /api/policy` */
   text: string;
-  /** as it applies to one agent; from {@link FindPolicy}, to an unknown agent */
+  /** from {@link FindPolicy}, an unknown one */
+  agent: JudgedAgent;
+  /** as it applies to `agent` */
   compiled: CompiledPolicy;
   compiledFor(agent: JudgedAgent): CompiledPolicy;
-  /** whether it has rules that are assigned to certain agents */
-  isAssigned: boolean;
+  /** the same, with the conditions on the agent decided */
+  decidedFor(agent: JudgedAgent): CompiledPolicy;
+  /** whether it says more or less to some agents than to others */
+  dependsOnAgent: boolean;
 }
 
 /** Which policy is in force: the version that was published last, if any. Features may add members. */
@@ -39,7 +43,11 @@ export interface PolicyPointer extends Record<string, unknown> {
 }
 
 /** The policy as it applies to an agent. */
-export const policyFor = (policy: CurrentPolicy, agent: JudgedAgent): CurrentPolicy => ({ ...policy, compiled: policy.compiledFor(agent) });
+export const policyFor = (policy: CurrentPolicy, agent: JudgedAgent): CurrentPolicy => ({
+  ...policy,
+  agent,
+  compiled: policy.compiledFor(agent),
+});
 
 /**
  * Finds the policy in force for callers at an address.
@@ -83,16 +91,17 @@ function compile(published: PublishedPolicy, billing?: Billing): Omit<CurrentPol
   if (compiler !== compilerVersion) throw unreadable(`it was compiled by version ${compiler} of the compiler, not ${compilerVersion}`);
   const isAssigned = rules.some(assigneeOf);
   const whole = compileRules(rules, billing);
-  const compiled = new WeakMap<readonly Rule[], CompiledPolicy>();
-  const compiledFor = (agent: JudgedAgent): CompiledPolicy => {
-    if (!isAssigned) return whole;
-    const own = rulesOf(rules, agent);
+  const compiled = new WeakMap<readonly Rule[], CompiledPolicy>([[rules, whole]]);
+  const compiledOf = (own: readonly Rule[]): CompiledPolicy => {
     const known = compiled.get(own) ?? compileRules(own, billing);
     compiled.set(own, known);
     return known;
   };
+  const compiledFor = (agent: JudgedAgent): CompiledPolicy => (isAssigned ? compiledOf(rulesOf(rules, agent)) : whole);
+  const decidedFor = (agent: JudgedAgent): CompiledPolicy => compiledOf(rulesKnowing(compiledFor(agent).rules, agent));
+  const agent: JudgedAgent = { account: '' };
   const text = JSON.stringify(policy);
-  return { ...published, text, compiled: compiledFor({ account: '' }), compiledFor, isAssigned };
+  return { ...published, text, agent, compiled: compiledFor(agent), compiledFor, decidedFor, dependsOnAgent: dependOnAgent(rules) };
 }
 
 /** Notes why the policy cannot be read, which callers need not know. */

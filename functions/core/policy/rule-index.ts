@@ -1,5 +1,5 @@
 import { foldName } from '../../../schemas/text.ts';
-import { type Condition, isIntentSubject, type JudgedAgent } from './conditions.ts';
+import { type Condition, evaluateCondition, isIntentSubject, type JudgedAgent } from './conditions.ts';
 import type { Rule } from './reading.ts';
 import { coveringEntries, foldNamespace, oneIntent } from './scope.ts';
 
@@ -83,5 +83,31 @@ export function rulesOf(rules: readonly Rule[], { account, agentDomain, agentId 
       ...rule,
       conditions: rule.conditions.filter(({ isAssignee }) => !isAssignee),
     })),
+  );
+}
+
+const isAboutAgent = ({ subject }: Condition): boolean => ['agentKey', 'agentDomain', 'agentId'].includes(subject.of);
+
+/** Whether rules are assigned to certain agents, or have conditions on them. */
+export const dependOnAgent = (rules: readonly Rule[]): boolean => rules.some(({ conditions }) => conditions.some(isAboutAgent));
+
+const byAgentConditions = perList((rules) => ({
+  asking: [...rules.entries()].filter(([, { conditions }]) => conditions.some(isAboutAgent)),
+  forAgents: new Map<string, readonly Rule[]>(),
+}));
+
+/** The rules that may cover calls of an agent, without their conditions on the agent: the same list for agents of whom the same conditions hold. */
+export function rulesKnowing(rules: readonly Rule[], agent: JudgedAgent): readonly Rule[] {
+  const { asking, forAgents } = byAgentConditions(rules);
+  if (asking.length === 0) return rules;
+  const call = { ...agent, intentUid: '', parameters: {}, nowMs: 0 };
+  // as in `isFulfilled`, an unknown result never favours the call
+  const fails = ({ kind }: Rule, condition: Condition) =>
+    isAboutAgent(condition) && !(evaluateCondition(condition, call) ?? kind !== 'permission');
+  const excluded = new Set(asking.filter(([, rule]) => rule.conditions.some((one) => fails(rule, one))).map(([at]) => at));
+  return remember(forAgents, [...excluded].join(), () =>
+    rules
+      .filter((_, at) => !excluded.has(at))
+      .map((rule) => ({ ...rule, conditions: rule.conditions.filter((condition) => !isAboutAgent(condition)) })),
   );
 }

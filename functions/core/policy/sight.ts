@@ -1,6 +1,6 @@
-import type { CompiledPolicy } from './compiled-policy.ts';
 import { isIntentSubject, type JudgedIntent } from './conditions.ts';
 import { mayBeExecuted } from './judge.ts';
+import type { CurrentPolicy } from './policy.ts';
 import { isPermitted, isProhibited } from './scope.ts';
 
 /** Which intents a caller sees. */
@@ -13,11 +13,12 @@ export interface Sight {
   shows(intentUid: string, read: () => JudgedIntent | undefined): boolean;
 }
 
-/** Sees what a policy permits: the intents that it lets the caller execute with some parameters at some time, whatever has been used of limits. */
-export function sightOf(policy: CompiledPolicy): Sight {
-  const { scope, rules } = policy;
+/** Sees what a policy permits: the intents that it lets its agent execute with some parameters at some time, whatever has been used of limits. */
+export function sightOf({ agent, decidedFor }: Pick<CurrentPolicy, 'agent' | 'decidedFor'>): Sight {
+  const compiled = decidedFor(agent);
+  const { scope, rules } = compiled;
   const asksAboutIntents = rules.some(({ conditions }) => conditions.some(({ subject }) => isIntentSubject(subject)));
-  const covers = (uid: string): boolean => isPermitted(scope, uid) && !isProhibited(policy, uid);
+  const covers = (uid: string): boolean => isPermitted(scope, uid) && !isProhibited(compiled, uid);
   const mayExecute = (intent: JudgedIntent | undefined): boolean => intent !== undefined && mayBeExecuted(rules, intent);
   return { judgedBy: rules, covers, shows: (uid, read) => covers(uid) && (!asksAboutIntents || mayExecute(read())) };
 }

@@ -67,7 +67,7 @@ async function findNearest(request: ApiRequest, { search, findPolicy }: NearestD
   const policy = await findPolicy?.(request.baseUrl);
   const words = questionWords(slug);
   return intents
-    .filter(({ intent_uid }) => !policy || sightOf(policy.compiled).covers(intent_uid))
+    .filter(({ intent_uid }) => !policy || sightOf(policy).covers(intent_uid))
     .map(({ intent_uid, intent_name }) => {
       const share = changedShare(asked, intent_uid);
       const own = wordsOf(`${splitIntentUid(intent_uid).slug} ${intent_name}`);
