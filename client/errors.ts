@@ -166,20 +166,21 @@ export class PolicyDeclined extends IntentGateError {
   }
 }
 
+/** What to do if a request may have had its effect. */
 const mayBeDone = {
   call: 'The call may have been made. Execute the intent again with the same idempotency key, which makes no second call.',
   change: 'The change may have been made. Look at the record before you repeat it.',
 };
 
+/** What a request that was sent may have caused. */
+export type Effect = keyof typeof mayBeDone;
+
 /** Nothing answered. An execution may have taken effect; it can be repeated safely with the same idempotency key. */
 export class Unreachable extends IntentGateError {
   override readonly name = 'Unreachable';
 
-  /**
-   * @param proxy - in words, if the gate is reached through one
-   * @param effect - what a request that was sent may have caused
-   */
-  constructor(url: string, cause: unknown, proxy?: string, effect?: keyof typeof mayBeDone) {
+  /** @param proxy - in words, if the gate is reached through one */
+  constructor(url: string, cause: unknown, proxy?: string, effect?: Effect) {
     const [through, also] = proxy === undefined ? ['', ''] : [` through ${proxy}`, ' the proxy,'];
     const advice = effect ? mayBeDone[effect] : `Check the address,${also} and whether the gate is running.`;
     super('UNREACHABLE', `Nothing answers at ${url}${through}. ${advice}`, { cause });
@@ -191,10 +192,11 @@ export class UnexpectedAnswer extends IntentGateError {
   override readonly name = 'UnexpectedAnswer';
   readonly status: number;
 
-  constructor({ request, status }: { request: string; status: number }) {
+  constructor({ request, status }: { request: string; status: number }, effect?: Effect) {
+    const advice = effect ? ` ${mayBeDone[effect]}` : '';
     super(
       'UNEXPECTED_ANSWER',
-      `${request} was answered ${status}, but not in the specified format. Is there an Intent Gate at this address, and of the same version?`,
+      `${request} was answered ${status}, but not in the specified format. Is there an Intent Gate at this address, and of the same version?${advice}`,
     );
     this.status = status;
   }

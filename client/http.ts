@@ -1,4 +1,4 @@
-import { describeUsedUp, type GateErrorCode, RateLimited, Refusal, UnexpectedAnswer, Unreachable } from './errors.ts';
+import { describeUsedUp, type Effect, type GateErrorCode, RateLimited, Refusal, UnexpectedAnswer, Unreachable } from './errors.ts';
 import { parseForwarded, stringifyJson } from './json.ts';
 import { findProxy } from './proxy.ts';
 
@@ -195,7 +195,8 @@ export function openHttp(options: HttpOptions): Http {
       if (intentUid !== undefined) noteLimits(intentUid, headers);
       if (status === 204 || (status >= 200 && status < 300 && isObject(body))) return answer;
 
-      const failure = readFailure(answer, isChange && mayBeDone);
+      const isHeard = mayBeDone || status < 300 || status >= 500;
+      const failure = readFailure(answer, isChange && mayBeDone, isHeard ? effect : undefined);
       if (failure instanceof Refusal && failure.mayBeDone && method === 'DELETE' && status === 404) return answer;
       const requestedMs = retryAfterMs(headers);
       const reason = failure instanceof Refusal ? failure.details.reason : undefined;
@@ -260,12 +261,15 @@ function retryAfterMs(headers: Headers, { retry_after_seconds: seconds }: Record
   return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
 }
 
-/** @param mayBeDone - whether an earlier attempt, whose answer was lost, may have made the change */
-export function readFailure(answer: Exchange, mayBeDone = false): Refusal | UnexpectedAnswer {
+/**
+ * @param mayBeDone - whether an earlier attempt, whose answer was lost, may have made the change
+ * @param effect - what the request may have caused, if this is not the answer of a gate
+ */
+export function readFailure(answer: Exchange, mayBeDone = false, effect?: Effect): Refusal | UnexpectedAnswer {
   const { status, headers, body } = answer;
   const error = isObject(body) ? body.error : undefined;
   if (status < 400 || !isObject(error) || typeof error.code !== 'string' || typeof error.message !== 'string')
-    return new UnexpectedAnswer(answer);
+    return new UnexpectedAnswer(answer, effect);
   const details = isObject(error.details) ? error.details : {};
   return new Refusal({
     status,

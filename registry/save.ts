@@ -9,7 +9,7 @@ import { findIntent, findService, findServiceByName, listAllIntents, servicePath
 export const isConflict = (error: unknown): boolean => error instanceof Refusal && error.status === 409;
 
 /** Whether a change was refused, perhaps because an earlier attempt has made it, whose answer was lost: then a record that is as wanted counts as saved. */
-const isRepeated = (error: unknown): boolean => isConflict(error) && (error as Refusal).mayBeDone;
+export const isRepeated = (error: unknown): boolean => isConflict(error) && (error as Refusal).mayBeDone;
 
 const isAsWanted = (service: Service, wanted: ServiceInput): boolean =>
   findDifferences(normalizeService(service), normalizeService(wanted)).length === 0;

@@ -1,14 +1,13 @@
 import { homedir, userInfo } from 'node:os';
 import { join } from 'node:path';
+import * as z from 'zod';
 import type { IntentGateError } from '../../client/errors.ts';
+import { openHttp } from '../../client/http.ts';
 import { readPrivateJson, writePrivateJson } from '../../client/private-files.ts';
 import type { Tokens } from '../../registry/api.ts';
 import { CliFailure, NotSignedIn } from '../../registry/failure.ts';
 import { readJson } from '../local/files.ts';
 import { findStackFile, isStackAt, readDescription, stackFile } from '../local/stack-file.ts';
-import type { Identity, IssuedTokens } from './cognito.ts';
-
-export type Session = { kind: 'local'; stack_file: string } | ({ kind: 'cognito' } & Identity & IssuedTokens);
 
 /** `INTENT_GATE_HOME`, else `intent-gate` in `XDG_CONFIG_HOME` or `~/.config`. */
 export const privateFolder = (): string =>
@@ -26,14 +25,29 @@ export function listSessions(): string[] {
   }
 }
 
+const token = z.string().regex(/^[\x21-\x7e]+$/);
+const tokens = { access_token: token, refresh_token: token, expires_at: z.number() };
+const identity = { region: z.string(), client_id: z.string(), username: z.string(), endpoint: z.string().exactOptional() };
+
+const sessions = z.record(
+  z.string(),
+  z.discriminatedUnion('kind', [
+    z.object({ kind: z.literal('local'), stack_file: z.string() }),
+    z.object({ kind: z.literal('cognito'), ...identity, ...tokens }),
+  ]),
+);
+
+export type Session = z.infer<typeof sessions>[string];
+
 /** @throws CliFailure if other users can read the file, or if it is damaged */
 async function readSessions(): Promise<Record<string, Session>> {
   const path = sessionsFile();
   try {
-    return ((await readPrivateJson(path)) ?? {}) as Record<string, Session>;
+    return sessions.parse((await readPrivateJson(path)) ?? {});
   } catch (cause) {
     const { code, message } = cause as IntentGateError;
-    if (code === 'DAMAGED_FILE') throw new CliFailure('failure', `The file ${path} is damaged. Remove it and sign in again.`, { cause });
+    if (code === 'DAMAGED_FILE' || cause instanceof z.ZodError)
+      throw new CliFailure('failure', `The file ${path} is damaged. Remove it and sign in again.`, { cause });
     throw new CliFailure(code === 'UNSAFE_FILE' ? 'credentials' : 'failure', message, { cause });
   }
 }
@@ -57,12 +71,20 @@ const marginMs = 60_000;
 export function openTokens(baseUrl: string): Tokens {
   let known: Session | undefined;
   let renewing: Promise<string> | undefined;
+  let isGivenValid: Promise<boolean> | undefined;
   return {
     async get(renew = false) {
       const { INTENT_GATE_TOKEN: given } = process.env;
-      if (given && !/^[\x21-\x7e]+$/.test(given))
+      if (given && !token.safeParse(given).success)
         throw new CliFailure('credentials', 'INTENT_GATE_TOKEN has characters that no token has.');
-      if (given) return given;
+      if (given) {
+        isGivenValid ??= isAdminToken(baseUrl, given);
+        if (await isGivenValid) return given;
+        throw new CliFailure(
+          'credentials',
+          `The gate at ${baseUrl} does not accept INTENT_GATE_TOKEN: it must be an unexpired access token of an admin.`,
+        );
+      }
       const session = renew || known === undefined ? (await readSessions())[baseUrl] : known;
       known = session;
       if (session === undefined)
@@ -76,6 +98,15 @@ export function openTokens(baseUrl: string): Tokens {
     },
   };
 }
+
+/** Reads of everybody succeed with any token, but lack drafts. */
+const isAdminToken = (baseUrl: string, bearer: string): Promise<boolean> =>
+  openHttp({ url: baseUrl })
+    .exchange('GET', '/api/changes', { query: { page_size: 1 }, bearer })
+    .then(
+      ({ status }) => status !== 401,
+      () => true,
+    );
 
 function hintFor(baseUrl: string): string {
   const file = findStackFile(baseUrl);
@@ -92,6 +123,9 @@ async function renewSession(baseUrl: string, session: Extract<Session, { kind: '
   // the SDK is slow to load and rarely needed
   const { renewTokens } = await import('./cognito.ts');
   const renewed = { ...session, ...(await renewTokens(session)) };
-  await saveSession(baseUrl, renewed);
+  const { [baseUrl]: stored } = await readSessions();
+  if (stored === undefined) throw new NotSignedIn(`You have signed out of ${baseUrl} meanwhile.`);
+  // somebody may have signed in again
+  if ('refresh_token' in stored && stored.refresh_token === session.refresh_token) await saveSession(baseUrl, renewed);
   return renewed.access_token;
 }

@@ -87,7 +87,7 @@ export function openTerminal(format: 'text' | 'json' | 'csv', { stdin, stdout, s
   const table = (rows: readonly (readonly string[])[]) => {
     const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
     const width = widths.reduce((sum, one) => sum + one + 2, -2);
-    const isTooWide = stdout.isTTY && width > stdout.columns;
+    const isTooWide = stdout.isTTY && width > (stdout.columns || 80);
     const align = (cell: string, column: number) => cell.padEnd(widths[column] ?? 0);
     for (const row of rows) say(isTooWide ? row.filter(Boolean).join('\n  ') : row.map(align).join('  ').trimEnd());
   };
@@ -124,13 +124,17 @@ export function openTerminal(format: 'text' | 'json' | 'csv', { stdin, stdout, s
       if (lines.length > 0) say(title);
       for (const line of lines) say(`  ${line}`);
     },
-    /** Does the work of a command, with --watch again and again until Ctrl-C, each time on a new screen. */
+    /** Does the work of a command, with --watch again and again until Ctrl-C or nobody reads it, each time on a new screen. */
     async watch(isWatched: true | undefined, work: () => Promise<void>) {
-      do {
-        isNewScreen = isWatched === true && stdout.isTTY === true;
+      if (!isWatched) return work();
+      const stopped = new AbortController();
+      // see `bin/closed-pipe.js`
+      process.once('SIGTERM', () => stopped.abort());
+      while (!stopped.signal.aborted) {
+        isNewScreen = stdout.isTTY === true && process.env.TERM !== 'dumb';
         await work();
-        if (isWatched) await sleep(watchMs);
-      } while (isWatched);
+        await sleep(watchMs, undefined, { signal: stopped.signal }).catch(() => {});
+      }
     },
     ask: (question: string) => prompt(question, stderr),
     async askSecret(question: string) {

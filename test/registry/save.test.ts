@@ -1,7 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import { openApi } from '../../registry/api.ts';
+import { publishPolicy } from '../../registry/policy/publish.ts';
 import { createIntent, createService, replaceService } from '../../registry/save.ts';
 import { type Intent, toFullIntent } from '../../schemas/intent.ts';
+import { loadPolicyTemplate, openPolicy } from '../support/policy.ts';
 import { intentOf } from '../support/records.ts';
 
 const url = 'https://gate.example';
@@ -84,6 +86,43 @@ describe('a change whose answer was lost', () => {
     await expect(api.call('GET', '/api/services', { isAdmin: true })).rejects.toMatchObject({
       message: `Nothing answers at ${url}. Check the address, and whether the gate is running.`,
     });
+  });
+
+  test.each([
+    [502, ' The change may have been made. Look at the record before you repeat it.'],
+    [200, ' The change may have been made. Look at the record before you repeat it.'],
+    [404, ''],
+  ])('an answer %i of a proxy says whether a change may have been made', async (status, advice) => {
+    const api = openApi(url, { get: async () => 'token' }, { fetch: async () => new Response('<html>', { status }) });
+    await expect(api.call('POST', '/api/services', { body: wanted, isAdmin: true })).rejects.toMatchObject({
+      message: `POST /api/services was answered ${status}, but not in the specified format. Is there an Intent Gate at this address, and of the same version?${advice}`,
+    });
+  });
+
+  test.each<[string, string, number]>([
+    ['is in force', 'wanted', 7],
+    ['is not in force', 'other', 0],
+  ])('a policy that %s after its publication was not answered', async (_, inForce, seq) => {
+    const requests: string[] = [];
+    const told = { digest: 'wanted', version: 'v', seq: 7, changes: [], agents: 0, warnings: [] };
+    const conflict = { error: { code: 'CONFLICT', message: 'It exists.', details: {} } };
+    const fetch = async (address: string, { method, headers }: RequestInit) => {
+      const { pathname, search } = new URL(address);
+      requests.push(`${method} ${pathname}${search}`);
+      if (method === 'GET') return Response.json(openPolicy(loadPolicyTemplate())(url).policy, { headers: { ETag: `"${inForce}"` } });
+      if (search !== '') return Response.json({ ...told, digest: 'wanted' });
+      if (requests.length === 1) throw new TypeError('fetch failed');
+      expect(new Headers(headers).get('if-match')).toBe('"before"');
+      return Response.json(conflict, { status: 409 });
+    };
+    const api = openApi(
+      url,
+      { get: async () => 'token' },
+      { fetch: fetch as typeof globalThis.fetch, isRetriedUnseen: true, sleep: async () => {} },
+    );
+    const published = publishPolicy(api, { uid: 'x' }, '"before"');
+    if (seq > 0) expect(await published).toEqual(told);
+    else await expect(published).rejects.toMatchObject({ status: 409, message: lost });
   });
 
   test('a deletion that finds nothing has been made', async () => {

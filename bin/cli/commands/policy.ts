@@ -144,7 +144,7 @@ async function publish(
   const planned = await publishPolicy(api, policy, etag, true);
   const { changes, warnings, agents } = planned;
   for (const change of changes) terminal.say(change);
-  for (const { path, problem } of warnings) terminal.remark(`Warning: ${path} ${problem}`);
+  for (const { path, problem } of warnings) terminal.remark(['Warning:', path, problem].filter(Boolean).join(' '));
   if (dryRun || changes.length === 0)
     return terminal.result({ ...planned, published: false }, dryRun ? 'Nothing was published.' : 'This policy is in force already.');
   const consequence = `${plural(agents, 'agent')} must sign again`;

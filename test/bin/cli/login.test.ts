@@ -6,9 +6,10 @@ import { json } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { renewTokens, signIn } from '../../../bin/cli/cognito.ts';
-import { openTokens, saveSession } from '../../../bin/cli/session.ts';
+import { forgetSession, openTokens, saveSession } from '../../../bin/cli/session.ts';
 import { close, listen } from '../../../bin/local/http.ts';
 import { startIdentity } from '../../../bin/local/identity.ts';
+import { writePrivateJson } from '../../../client/private-files.ts';
 import { makeFolder } from '../../support/folder.ts';
 import { openCommandLine } from './command-line.ts';
 
@@ -110,12 +111,64 @@ describe('the tokens of a session', () => {
     expect(await tokens.get()).toBe(token);
   });
 
+  /** Renews a session at a pool before whose answer something happens. */
+  async function renewWhile(happens: () => Promise<unknown>) {
+    const server = createServer(async (_, response) => {
+      await happens();
+      response.end(JSON.stringify({ AuthenticationResult: { AccessToken: 'renewed', ExpiresIn: 3600 } }));
+    });
+    const own = { ...as('admin'), endpoint: `http://127.0.0.1:${await listen(server)}`, refresh_token: 'own' };
+    await saveSession(gate, { kind: 'cognito', ...own, access_token: 'before', expires_at: 0 });
+    try {
+      return await openTokens(gate).get();
+    } finally {
+      await close(server);
+    }
+  }
+
+  test('a session is not stored again if its person has signed out while it was renewed', async () => {
+    await expect(renewWhile(() => forgetSession(gate))).rejects.toThrow(`You have signed out of ${gate} meanwhile.`);
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({});
+  });
+
+  test('a session does not replace one that has begun while it was renewed', async () => {
+    const other = { kind: 'cognito', ...as('user'), access_token: 'other', refresh_token: 'other', expires_at: 0 } as const;
+    expect(await renewWhile(() => saveSession(gate, other))).toBe('renewed');
+    expect(JSON.parse(readFileSync(file, 'utf8'))[gate]).toEqual(other);
+  });
+
+  test.each<[string, unknown]>([
+    ['nothing', null],
+    ['an object without members', {}],
+    ['a token in two lines', { kind: 'cognito', ...as('admin'), access_token: 'a\nb', refresh_token: 'r', expires_at: 0 }],
+  ])('a session that is %s is reported as damaged', async (_, session) => {
+    await writePrivateJson(file, { [gate]: session });
+    await expect(openTokens(gate).get()).rejects.toThrow(`The file ${file} is damaged. Remove it and sign in again.`);
+    rmSync(file);
+  });
+
   test.each([0o640, 0o604])('the tokens of a session are refused if others may read their file (mode %o)', async (mode) => {
     await writeSession(Date.now() + 3_600_000);
     chmodSync(file, mode);
     await expect(openTokens(gate).get()).rejects.toThrow(`Others can read ${file}`);
     rmSync(file);
   });
+});
+
+test('a token of the environment that the gate does not accept is refused before a read that would lack drafts', async () => {
+  const server = createServer((request, response) =>
+    response.writeHead(request.headers.authorization === 'Bearer good' ? 200 : 401).end('{}'),
+  );
+  const url = `http://127.0.0.1:${await listen(server)}`;
+  const get = (token: string) => {
+    process.env.INTENT_GATE_TOKEN = token;
+    return openTokens(url)
+      .get()
+      .finally(() => delete process.env.INTENT_GATE_TOKEN);
+  };
+  expect(await get('good')).toBe('good');
+  await expect(get('bad')).rejects.toThrow(`The gate at ${url} does not accept INTENT_GATE_TOKEN`);
+  await close(server);
 });
 
 describe('a pool that requires a second factor', () => {

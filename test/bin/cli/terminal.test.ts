@@ -36,6 +36,33 @@ test.each<[string, number | undefined, string]>([
   if (columns !== undefined) for (const line of text.split('\n')) expect(line.length).toBeLessThanOrEqual(columns);
 });
 
+test('a command with --watch ends once nobody reads its output', async () => {
+  const { terminal } = openWith(undefined);
+  let times = 0;
+  // as `bin/closed-pipe.js` does
+  await terminal.watch(true, async () => {
+    times++;
+    process.emit('SIGTERM');
+  });
+  expect(times).toBe(1);
+});
+
+test.each([
+  ['xterm', true],
+  ['dumb', false],
+])('a command with --watch clears the screen if the terminal can do so: %s', async (name, clears) => {
+  const { terminal, written } = openWith(80);
+  const { TERM } = process.env;
+  process.env.TERM = name;
+  await terminal.watch(true, async () => {
+    terminal.say('now');
+    process.emit('SIGTERM');
+  });
+  if (TERM === undefined) delete process.env.TERM;
+  else process.env.TERM = TERM;
+  expect(written()).toBe(clears ? '\u001b[2J\u001b[Hnow\n' : 'now\n');
+});
+
 describe('completion', () => {
   test.each<[string, string[], number, string[]]>([
     ['a command', ['ser'], 1, ['services']],

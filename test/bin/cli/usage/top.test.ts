@@ -39,6 +39,9 @@ const answerStats = (rows: object): void => {
   answers['/api/stats'] = { period: 'hour', from: '2027-01-31T09:00:00.000Z', ...rows };
 };
 
+/** The request with which a command finds out whether the gate accepts the token of the environment. */
+const isAccepted = '/api/changes?page_size=1 Bearer token';
+
 test('agents top lists the agents that execute most, of one service, and says how to stop the first', async () => {
   const first = { agent_id: "-it's $(id)", ...numbers, slots };
   answerStats({ agents: [first, { agent_id: 'quiet', ...idle, slots }] });
@@ -55,6 +58,7 @@ test('agents top lists the agents that execute most, of one service, and says ho
     ].join('\n'),
   });
   expect(asked).toEqual([
+    isAccepted,
     `/api/services/${service_id} Bearer token`,
     `/api/stats?period=hour&by=agent&service_id=${service_id} Bearer token`,
   ]);
@@ -80,7 +84,7 @@ test('services top also lists refused calls and deleted services, and says how t
       '',
     ].join('\n'),
   });
-  expect(asked).toEqual(['/api/stats?period=day&by=service Bearer token']);
+  expect(asked).toEqual([isAccepted, '/api/stats?period=day&by=service Bearer token']);
 });
 
 test('the same as CSV has every number, and no text that a spreadsheet would run', async () => {
