@@ -10,6 +10,7 @@ import { batchesOf } from '../core/runtime/batches.ts';
 import { keys } from '../core/table/keys.ts';
 import type { Table } from '../core/table/table.ts';
 import { digestOfApproval, shownOf } from './request.ts';
+import type { Check } from './still-holds.ts';
 
 /** A deferred call that a person has to approve. */
 export interface CallToApprove extends DeferredCall {
@@ -40,24 +41,30 @@ export function openApprovals(table: Table, log: Pick<ChangeLog, 'change'> = ope
      * The calls that an admin may decide, oldest first.
      * @param after - id of the call that the page follows
      * @param agentId - lists only the calls of this agent
+     * @param check - of each call of the page
      * @returns `waiting`: how many calls the queue has on all pages; `next` if more may follow: the id of the last one
      */
-    async list(by: Admin, { after = '', agentId, count, nowMs }: Listed) {
+    async list(by: Admin, { after = '', agentId, count, nowMs }: Listed, check: Check) {
       const waiting = (await listQueue(table, 'held', nowMs)).filter(
         (call) => mayChange(by, call.namespace) && (agentId === undefined || mayBeOf(call, agentId)),
       );
       const rest = waiting.filter(({ id }) => id > after);
       const found: CallToApprove[] = [];
+      let gone = 0;
+      const read = async (id: string): Promise<CallToApprove | undefined> => {
+        const call = await deferred.find(id);
+        const isWaiting = call?.item.state === 'waiting' && !(await check(call)).change;
+        if (!isWaiting) gone++;
+        return isWaiting ? toApproval(call) : undefined;
+      };
       for (const batch of batchesOf(rest, Math.min(readAtOnce, count + 1))) {
-        const calls = await Promise.all(batch.map(({ id }) => deferred.find(id)));
-        for (const call of calls) {
-          const read = call?.item.state === 'waiting' ? toApproval(call) : undefined;
-          if (read && read.approval.agent_id === (agentId ?? read.approval.agent_id)) found.push(read);
+        for (const call of await Promise.all(batch.map(({ id }) => read(id)))) {
+          if (call && call.approval.agent_id === (agentId ?? call.approval.agent_id)) found.push(call);
           if (found.length > count)
-            return { approvals: found.slice(0, count), waiting: waiting.length, next: found[count - 1]?.executionId };
+            return { approvals: found.slice(0, count), waiting: waiting.length - gone, next: found[count - 1]?.executionId };
         }
       }
-      return { approvals: found, waiting: waiting.length };
+      return { approvals: found, waiting: waiting.length - gone };
     },
 
     async find(executionId: string): Promise<CallToApprove | undefined> {

@@ -2,23 +2,19 @@ import { decisionInput } from '../../schemas/approvals/approvals.ts';
 import { requireNamespace } from '../core/admin/admin.ts';
 import { type AdminAction, serveAdmin } from '../core/admin/for-admins.ts';
 import { openStart } from '../core/aws/invoke-function.ts';
-import { type DeferredCalls, openDeferredCalls } from '../core/execution/deferred-call-store.ts';
-import { findChangeSinceRequest, readCircumstances } from '../core/execution/void-check.ts';
+import { openDeferredCalls } from '../core/execution/deferred-call-store.ts';
 import { ok } from '../core/http/response.ts';
-import type { FindPolicy } from '../core/policy/policy.ts';
 import { changeLogFromEnvironment } from '../core/registry/change-log.ts';
-import { type LiveIntents, openLiveIntents, requireNotPaused } from '../core/registry/live-intents.ts';
+import { openLiveIntents, requireNotPaused } from '../core/registry/live-intents.ts';
 import { policyFromEnvironment } from '../core/registry/policy-in-force.ts';
 import { ApiError, invalidParameter } from '../core/runtime/api-error.ts';
 import { describeCause, log } from '../core/runtime/log.ts';
 import { tableFromEnvironment } from '../core/table/table.ts';
 import { type Approvals, noSuchApproval, openApprovals } from './approvals.ts';
+import { type CheckParts, openCheck } from './still-holds.ts';
 
-export interface Deps {
+export interface Deps extends CheckParts {
   approvals: Pick<Approvals, 'find' | 'decide'>;
-  deferred: Pick<DeferredCalls, 'makeVoid'>;
-  intents: Pick<LiveIntents, 'findWith'>;
-  findPolicy: FindPolicy;
   start: (executionId: string) => Promise<void>;
 }
 
@@ -29,7 +25,7 @@ const digestMismatch = (digest: string) =>
 
 /** `POST /api/approvals/{id}`: approves or denies a call. `If-Match` carries the digest of the call as shown; exactly that call is made, once. */
 export const createAction =
-  ({ approvals, deferred, intents, findPolicy, start }: Deps): AdminAction =>
+  ({ approvals, start, ...parts }: Deps): AdminAction =>
   async (admin, request) => {
     const { decision, reason } = request.body(decisionInput);
     const call = await approvals.find(request.pathParameter('id'));
@@ -42,12 +38,10 @@ export const createAction =
       throw invalidParameter([{ path: '', problem: 'the header If-Match must be the digest of the approval, in quotation marks' }]);
     if (named !== `"${approval.digest}"` && named !== approval.digest) throw digestMismatch(approval.digest);
     if (decision === 'approve' && call.item.state === 'waiting') {
-      const policy = (await findPolicy(content.baseUrl)).reference;
-      const seen = await readCircumstances(intents, content);
-      const change = findChangeSinceRequest(content, { ...seen, policy });
-      if (change && (await deferred.makeVoid(call, change, Date.now())).state === 'expired') throw change;
+      const { change, found } = await openCheck(parts)(call);
+      if (change) throw change;
       // otherwise the call would be refused and its approval used up
-      if (seen.found) requireNotPaused(seen.found);
+      if (found) requireNotPaused(found);
     }
     const decided = await approvals.decide(admin, call, decision, reason);
     // if this fails, the call starts when the agent next polls its state

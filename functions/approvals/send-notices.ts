@@ -1,16 +1,22 @@
 import { createHmac } from 'node:crypto';
 import { openSecretsManager } from '../core/credentials/vault.ts';
 import { listQueue } from '../core/execution/call-queue.ts';
+import { openDeferredCalls } from '../core/execution/deferred-call-store.ts';
 import { serveSchedule } from '../core/http/serve.ts';
+import type { FindPolicy } from '../core/policy/policy.ts';
+import { openLiveIntents } from '../core/registry/live-intents.ts';
+import { policyFromEnvironment } from '../core/registry/policy-in-force.ts';
 import { log } from '../core/runtime/log.ts';
 import { type Item, type Table, tableFromEnvironment } from '../core/table/table.ts';
 import { noticeOf } from './announce.ts';
 import { type CallToApprove, openApprovals } from './approvals.ts';
 import { readApprovalEnvironment } from './environment.ts';
 import { noticesKey } from './records.ts';
+import { openCheck } from './still-holds.ts';
 
 export interface Deps {
   table: Table;
+  findPolicy: FindPolicy;
   /** of the webhook */
   url: string;
   /** Reads the webhook's secret: `whsec_` and 24 to 64 bytes in base64. */
@@ -39,7 +45,7 @@ function keyOf(secret: string | undefined): Buffer {
  * answer may be about one notice only, later ones wait for the next run.
  */
 export const createAction =
-  ({ table, url, readSecret, timeoutMs = 5_000 }: Deps) =>
+  ({ table, findPolicy, url, readSecret, timeoutMs = 5_000 }: Deps) =>
   async (_: unknown, remainingMs: () => number): Promise<void> => {
     const waiting = await listQueue(table, 'held', Date.now());
     const told = new Set((await table.get<Told>(noticesKey()))?.ids);
@@ -47,6 +53,7 @@ export const createAction =
     if (untold.length === 0) return;
     const key = keyOf(await readSecret());
     const approvals = openApprovals(table);
+    const check = openCheck({ deferred: openDeferredCalls(table), intents: openLiveIntents(table), findPolicy });
 
     /** @returns the status of the answer; undefined if there is none */
     async function tell({ approval: { digest, ...shown }, content }: CallToApprove): Promise<number | undefined> {
@@ -65,7 +72,7 @@ export const createAction =
     for (const { id } of untold) {
       if (remainingMs() < 2 * timeoutMs) break;
       const call = await approvals.find(id);
-      const isWaiting = call?.item.state === 'waiting';
+      const isWaiting = call?.item.state === 'waiting' && !(await check(call)).change;
       const status = isWaiting ? await tell(call) : undefined;
       if (isWaiting && (status === undefined || status >= 300)) {
         // the address may contain a secret, so only its origin is logged
@@ -81,9 +88,12 @@ export const createAction =
 
 const { notify, notifySecret } = readApprovalEnvironment(['notify', 'notifySecret']);
 
+const table = tableFromEnvironment();
+
 export const handler = serveSchedule(
   createAction({
-    table: tableFromEnvironment(),
+    table,
+    findPolicy: policyFromEnvironment(table),
     url: notify,
     readSecret: () => openSecretsManager('').read(notifySecret),
   }),

@@ -18,6 +18,16 @@ declare module '../endpoints/needs.ts' {
 
 const readAndWrite = ['get', 'put'] as const;
 
+/** Needed to find out whether a waiting call can still be made, and to make it void. */
+const checked = {
+  execution: ['get'],
+  call: ['get', 'update'],
+  intent: ['getAll'],
+  service: ['getAll'],
+  agent: ['getAll'],
+  agentKey: ['getAll'],
+} as const;
+
 /** Whether an address may be told of waiting calls: https, or this machine. */
 function isWebhook(text: string): boolean {
   const url = URL.parse(text);
@@ -37,7 +47,7 @@ export const approvals = {
         query: approvalQuery,
         answer: approvalPage,
         headers: ['Link'],
-        needs: { table: { held: ['getAll'], execution: ['get'], call: ['get'] } },
+        needs: { table: { ...checked, held: ['get', 'getAll', 'put'] }, policy: true },
         example: { answer: { approvals: [], waiting: 0 } },
       },
       'decide-approval': {
@@ -51,16 +61,7 @@ export const approvals = {
         requestHeaders: ['If-Match'],
         answer: decided,
         needs: {
-          table: {
-            ...changes,
-            held: ['get', 'put'],
-            execution: ['get'],
-            call: ['get', 'getAll', 'update'],
-            intent: ['getAll'],
-            service: ['getAll'],
-            agent: ['getAll'],
-            agentKey: ['getAll'],
-          },
+          table: { ...changes, ...checked, held: ['get', 'put'], call: ['get', 'getAll', 'update'] },
           policy: true,
           invokes: ['run-deferred-call'],
         },
@@ -80,7 +81,8 @@ export const approvals = {
       isQuiet: true,
       isUsed: ({ notify }) => notify !== undefined,
       needs: {
-        table: { held: ['getAll'], execution: ['get'], call: ['get'], notices: ['get', 'put'] },
+        table: { ...checked, held: ['get', 'getAll', 'put'], notices: ['get', 'put'] },
+        policy: true,
         notifies: true,
       },
       logMetrics: { Unsent: { metric: 'UnsentNotices', pattern: '$.message = "notice not sent"' } },

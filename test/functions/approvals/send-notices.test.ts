@@ -6,12 +6,14 @@ import { parse } from 'yaml';
 import { noticeOf } from '../../../functions/approvals/announce.ts';
 import { createAction } from '../../../functions/approvals/send-notices.ts';
 import type { Action } from '../../../functions/core/http/serve.ts';
+import type { PolicyTemplate } from '../../../functions/core/policy/template.ts';
 import { parseSettings } from '../../../lib/settings.ts';
 import { openApprovalParts } from '../../support/approvals/approval-parts.ts';
 import { captureLog } from '../../support/capture-log.ts';
 import { approvalTemplate as template } from '../../support/deferred.ts';
 import { startExecuting } from '../../support/executing.ts';
 import { type Agent, baseUrl, execute, newAgent, obtainPat } from '../../support/gate.ts';
+import { openPolicy } from '../../support/policy.ts';
 import { intentOf } from '../../support/records.ts';
 import { startUpstream } from '../../support/upstream.ts';
 
@@ -47,9 +49,10 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-const run = (options: { secret?: string; timeoutMs?: number; remainingMs?: number } = {}) =>
+const run = (options: { secret?: string; timeoutMs?: number; remainingMs?: number; policy?: PolicyTemplate } = {}) =>
   createAction({
     table: gate.database.table,
+    findPolicy: openPolicy(options.policy ?? template()),
     url: `${origin}/hook?token=hidden`,
     readSecret: async () => ('secret' in options ? options.secret : secret),
     timeoutMs: options.timeoutMs ?? 1_000,
@@ -129,6 +132,13 @@ describe('notices of waiting calls', () => {
     expect(await parts.decide(id, `"${digest}"`)).toMatchObject({ status: 200 });
     await run();
     expect(toldOf()).toEqual([`msg_${id}`]);
+  });
+
+  test('nobody is told of a call that has become void by another policy', async () => {
+    await ask();
+    await run({ policy: template({ rate: 59 }) });
+    await run();
+    expect(toldOf()).toEqual([]);
   });
 
   test('a run that has little time left leaves the rest to the next one', async () => {

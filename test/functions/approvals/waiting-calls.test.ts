@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { listQueue } from '../../../functions/core/execution/call-queue.ts';
+import { openDeferredCalls } from '../../../functions/core/execution/deferred-call-store.ts';
 import type { Action } from '../../../functions/core/http/serve.ts';
 import { approval } from '../../../schemas/approvals/approvals.ts';
 import { executionState, pendingExecution } from '../../../schemas/deferred.ts';
@@ -10,6 +12,7 @@ import { type Agent, baseUrl, execute, newAgent, obtainPat } from '../../support
 import { type Answer, nextQuery, refusalOf } from '../../support/invoke.ts';
 import { intentOf } from '../../support/records.ts';
 import { refusals } from '../../support/registry.ts';
+import { revokeAgent } from '../../support/stop-agent.ts';
 
 let steps: Action;
 let worker: (executionId: string) => Promise<void>;
@@ -194,6 +197,30 @@ test('only admins of its namespace see a call', async () => {
   expect((await parts.list({ ...admin, namespaces: ['other.example'] })).body).toEqual({ approvals: [], waiting: 0 });
   expect((await parts.list({ ...admin, namespaces: ['pay.example'] })).body.approvals).not.toEqual([]);
 });
+
+test.each<[string, reason: string, change: () => Promise<unknown>, policy?: ReturnType<typeof template>]>([
+  ['the policy has changed', 'The policy has changed', async () => {}, template({ rate: 59 })],
+  ["the agent's PATs have been revoked", "The agent's PATs have been revoked", () => revokeAgent(gate.database.table, agent.agentId)],
+  [
+    'its intent has changed',
+    'The intent has changed',
+    () => gate.intents.replace(uid(), intentOf(uid(), { tags: ['new'], endpoint: endpointAt() }), () => true),
+  ],
+])(
+  'calls that have become void are neither listed nor counted, and give up their places: %s',
+  async (_, reason, change, policy = template()) => {
+    const ids: string[] = [];
+    for (let at = 0; at < 12; at++) ids.push(idOf(await ask('FR', { 'Idempotency-Key': `${key}-${at}` })));
+    const own = { agent_id: agent.agentId };
+    expect((await parts.list(admin, own)).body).toMatchObject({ waiting: 12 });
+    await change();
+    const page = await parts.list(admin, own, { policy });
+    expect(page.body).toEqual({ approvals: [], waiting: 0 });
+    expect((await listQueue(gate.database.table, 'held', Date.now())).filter(({ id }) => ids.includes(id))).toEqual([]);
+    const { item } = (await openDeferredCalls(gate.database.table).find(ids[0] ?? '')) ?? {};
+    expect(item).toMatchObject({ state: 'void', reason: expect.stringMatching(`^${reason} since this call was requested`) });
+  },
+);
 
 test('a call waits for approval beside 20 calls of its holder in the background', async () => {
   for (let at = 0; at < 20; at++)

@@ -26,17 +26,14 @@ export function openApprovalParts(gate: Gate) {
   const announced: string[] = [];
   const instead = waitingForApproval(announced);
 
-  const openDecide = (by: Admin, { policy = approvalTemplate(), over = table }: Options = {}): Action =>
-    byAdmin(
-      createDecideApproval({
-        approvals: openApprovals(over),
-        deferred: openDeferredCalls(over),
-        intents: gate.intents,
-        findPolicy: openPolicy(policy),
-        start: parts.start,
-      }),
-      by,
-    );
+  const checkParts = ({ policy = approvalTemplate(), over = table }: Options = {}) => ({
+    approvals: openApprovals(over),
+    deferred: openDeferredCalls(over),
+    intents: gate.intents,
+    findPolicy: openPolicy(policy),
+  });
+  const openDecide = (by: Admin, options?: Options): Action =>
+    byAdmin(createDecideApproval({ ...checkParts(options), start: parts.start }), by);
 
   return {
     ...parts,
@@ -45,8 +42,8 @@ export function openApprovalParts(gate: Gate) {
     /** A new instance of `execute-intent`. */
     openExecute: (options: Parameters<Gate['openExecute']>[0] = {}) => gate.openExecute({ instead, ...options }),
 
-    list: (by: Admin = admin, query: Record<string, string> = {}): Promise<Answer> =>
-      invoke(byAdmin(createListApprovals({ approvals: openApprovals(table) }), by), 'GET /api/approvals', { query }),
+    list: (by: Admin = admin, query: Record<string, string> = {}, options?: Options): Promise<Answer> =>
+      invoke(byAdmin(createListApprovals(checkParts(options)), by), 'GET /api/approvals', { query }),
 
     /** What an admin is shown of a call. */
     async shown(id: string): Promise<Approval> {
