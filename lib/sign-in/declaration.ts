@@ -113,7 +113,7 @@ export const signIn = {
         credential: 'none',
         success: 302,
         otherAnswers: { 400: refusedPage },
-        needs: { table: { session: ['put'] }, signIn: true },
+        needs: { table: { session: ['get', 'put'] }, signIn: true },
         example: noExample,
       },
       'accept-policy': {

@@ -495,8 +495,14 @@ describe('over https, in one process', () => {
   };
   const person = { subject: '1', userName: 'user' };
   /** The cookie of somebody who signed in so many hours ago. */
-  const cookieOf = async (hours = 0) =>
-    `__Host-intent-gate-sign-in=${await signIns.startSession(person, Date.now() - hours * 3_600_000, 43_200)}`;
+  const cookieOf = async (hours = 0, who = person) =>
+    `__Host-intent-gate-sign-in=${await signIns.startSession(who, Date.now() - hours * 3_600_000, 43_200)}`;
+  const finish = createFinish({ signIns, userPool: { finish: async () => person }, signInSeconds: 43_200 });
+  /** What the cookies of an answer have the browser send, and the state of the attempt among them. */
+  const remember = ({ cookies }: Awaited<ReturnType<typeof invoke>>) => {
+    const remembered = (cookies ?? []).map((cookie) => String(cookie).split(';')[0] ?? '');
+    return { remembered, state: /=state=([\w-]+)/.exec(remembered[0] ?? '')?.[1] ?? '' };
+  };
 
   test('the cookies are for this host alone, and those with the request for one path', async () => {
     const short = await invoke(authorizeWith(), 'GET /oauth/authorize', { query });
@@ -506,11 +512,9 @@ describe('over https, in one process', () => {
         `^__Secure-intent-gate-request-[\\w-]{8}-${number}=.*; Path=/oauth/signed-in; HttpOnly; SameSite=Lax; Max-Age=900; Secure$`,
       );
     expect(short.cookies).toEqual([main, part(1)]);
-    const { cookies } = await invoke(authorizeWith(), 'GET /oauth/authorize', { query: { ...query, state: 'X'.repeat(4_000) } });
-    expect(cookies).toEqual([main, part(1), part(2)]);
-    const remembered = (cookies ?? []).map((cookie) => String(cookie).split(';')[0]);
-    const finish = createFinish({ signIns, userPool: { finish: async () => person }, signInSeconds: 43_200 });
-    const state = /=state=([\w-]+)/.exec(remembered[0] ?? '')?.[1] ?? '';
+    const long = await invoke(authorizeWith(), 'GET /oauth/authorize', { query: { ...query, state: 'X'.repeat(4_000) } });
+    expect(long.cookies).toEqual([main, part(1), part(2)]);
+    const { remembered, state } = remember(long);
     const comeBack = (Cookie: string) => invoke(finish, 'GET /oauth/signed-in', { query: { code: 'c', state }, headers: { Cookie } });
     const all = remembered.join('; ');
     const back = await comeBack(all);
@@ -526,6 +530,23 @@ describe('over https, in one process', () => {
     ]);
     expect((await comeBack(all.replace('__Host-', ''))).status).toBe(400);
     expect((await comeBack(remembered[0] ?? '')).status).toBe(400);
+  });
+
+  test.each<[string, () => Promise<string>, boolean]>([
+    ['the same person', () => cookieOf(), true],
+    ['somebody else', () => cookieOf(0, { subject: '2', userName: 'user' }), false],
+    ['the same person that has ended', () => cookieOf(12), false],
+    ['nobody', async () => `__Host-intent-gate-sign-in=${'a'.repeat(43)}`, false],
+  ])('a sign-in in a browser with a session of %s keeps it only if it is live and their own', async (_, planted, isKept) => {
+    const { remembered, state } = remember(await invoke(authorizeWith(), 'GET /oauth/authorize', { query }));
+    const earlier = await planted();
+    const back = await invoke(finish, 'GET /oauth/signed-in', {
+      query: { code: 'c', state },
+      headers: { Cookie: [...remembered, earlier].join('; ') },
+    });
+    expect(back.status).toBe(302);
+    const set = (back.cookies ?? []).filter((cookie) => /^__Host-intent-gate-sign-in=/.test(String(cookie)));
+    expect(set).toEqual(isKept ? [] : [expect.not.stringContaining(earlier)]);
   });
 
   test.each([
@@ -611,6 +632,15 @@ describe('attempts to sign in that one browser makes at the same time', () => {
     expect([...stranger.cookiesOf(base).keys()]).toEqual(['intent-gate-sign-in']);
     const other = openBrowser();
     expect(await ends(other, await signInTo(other, states))).toEqual([null, null, null, null, ...states.slice(4)]);
+  });
+
+  test('a page with the policy still counts after the same person has signed in for another program', async () => {
+    const stranger = openBrowser();
+    const pages = [];
+    for (const back of await signInTo(stranger, states.slice(0, 2)))
+      pages.push(await stranger.request((await stranger.request(back)).next ?? ''));
+    for (const [at, page] of pages.entries())
+      expect(answerOf(await decide(stranger, stack, page))).toMatchObject({ code: expect.any(String), state: states[at] });
   });
 
   test('an attempt to sign in whose request is long ends earlier ones, and is ended by the next, so that cookies fit into headers', async () => {
