@@ -27,12 +27,15 @@ const time = z
   .optional()
   .catch(Number.NaN);
 
-/** A JWK set (RFC 7517 section 5): the members that a thumbprint depends on (RFC 7638 section 3.2), and those that say when a key signs. */
-const directorySchema = z.object({
-  keys: z
-    .array(z.object({ kty: z.string(), crv: text, x: text, y: text, n: text, e: text, use: z.unknown().optional(), nbf: time, exp: time }))
-    .max(100),
-});
+/**
+ * The members of a key that its thumbprint depends on (RFC 7638 section 3.2), and those that say when it signs. One that cannot be read allows no use,
+ * so that it does not keep the other keys of its set from being used (RFC 7517 section 5).
+ */
+const keySchema = z
+  .object({ kty: z.string(), crv: text, x: text, y: text, n: text, e: text, use: z.unknown().optional(), nbf: time, exp: time })
+  .catch({ kty: '', use: 'none' });
+
+const directorySchema = z.object({ keys: z.array(keySchema).max(100) });
 
 const refuse = (problem: string) => invalidParameter([{ path: '/agent_directory', problem }]);
 

@@ -98,6 +98,8 @@ describe('an agent', () => {
     ['names 10,000 keys', async () => ({ body: JSON.stringify({ keys: Array(10_000).fill({ kty: 'EC' }) }) }), reading],
     ['is cut off', async () => ({ headers: { 'Content-Length': '100000' }, body: await own() }), reading],
     ['has too many keys', async () => ({ body: JSON.stringify({ keys: Array(101).fill(jwkOf(agent)) }) }), keySet],
+    ['has too many keys that are none', async () => ({ body: JSON.stringify({ keys: [jwkOf(agent), ...Array(100).fill(null)] }) }), keySet],
+    ['has no list of keys', async () => ({ body: JSON.stringify({ keys: jwkOf(agent) }) }), keySet],
     ['lists another key', async () => ({ body: JSON.stringify({ keys: [jwkOf(await newAgent())] }) }), 'lists agent_public_key'],
     ...[{ exp: 1_700_000_000 }, { nbf: 4_000_000_000 }, { nbf: 4_000_000_000_000 }, { exp: '4000000000' }, { use: 'enc' }].map(
       (limits): [string, () => Promise<typeof answer>, string] => [
@@ -120,6 +122,12 @@ describe('an agent', () => {
   test('an agent is verified by a key that its directory lists for signatures and for now', async () => {
     const limits = { use: 'sig', nbf: 1_700_000_000, exp: 4_000_000_000_000, alg: 'ES256' };
     answer = { body: JSON.stringify({ keys: [{ ...jwkOf(agent), ...limits }] }) };
+    expect(claimsOf(await ask(agent))).toMatchObject({ agent_domain: domain });
+  });
+
+  const invalidKeys = [{ kid: 'old' }, { kty: 'EC', crv: 'P-256', x: 5 }, null, { kty: 'OKP', crv: 'Ed25519', x: 'a', n: null }, 'key', []];
+  test.each(invalidKeys.map((key) => JSON.stringify(key)))('an agent is verified although its directory also lists %s', async (key) => {
+    answer = { body: `{"keys":[${key},${JSON.stringify(jwkOf(agent))}]}` };
     expect(claimsOf(await ask(agent))).toMatchObject({ agent_domain: domain });
   });
 
