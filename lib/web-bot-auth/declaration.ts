@@ -24,7 +24,6 @@ export const webBotAuth = {
         credential: 'none',
         answer: callKeySet,
         mediaType: directoryMediaType,
-        headers: ['ETag'],
         needs: { callKey: true },
         memoryMb: 256,
         example: {

@@ -21,7 +21,8 @@ const callKeys = makeCallKeys();
 const openWith = (options: Partial<RelayOptions> = {}) =>
   openLocalRelay({ trustedCertificate: certificate.cert, signers: [openCallSigner(callKeys)], ...options });
 
-const directory = async (of = callKeys) => invoke(createAction({ callKeys: of }), 'GET /.well-known/http-message-signatures-directory');
+const directory = async (of = callKeys, headers = {}) =>
+  invoke(createAction({ callKeys: of }), 'GET /.well-known/http-message-signatures-directory', { headers });
 
 const { isSigned }: { isSigned: IsSigned } = await import(resolve('samples/verify-signature.js'));
 const upstream = await startUpstream((_, response) => response.end('{}'), certificate);
@@ -125,6 +126,14 @@ test('a call and the directory have the fields of the profile', async () => {
     expect(inputs[at]).toMatch(
       new RegExp(`^key${at}=\\("@authority";req\\);${times};keyid="${kid}";alg="ed25519";tag="http-message-signatures-directory"$`),
     );
+});
+
+test('a copy of the directory that is revalidated gets a new signature', async () => {
+  const { headers } = await directory();
+  const again = await directory(callKeys, { 'If-None-Match': '*' });
+  expect(again).toMatchObject({ status: 200, body: { keys } });
+  for (const name of ['Signature', 'Signature-Input'])
+    expect([typeof again.headers[name], again.headers[name] === headers[name]]).toEqual(['string', false]);
 });
 
 describe('key rotation', () => {
