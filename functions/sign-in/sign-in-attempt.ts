@@ -38,9 +38,25 @@ type Destination = AuthorizationRequest | { back: string };
 
 const pagePath = /^(?:\/[\w-]+)+$/;
 
-/** As a query, but with as few escapes as cookies (RFC 6265 section 4.1.1) and URLSearchParams allow: a `state` may have 4,096 characters. */
+/**
+ * As a query, but with as few escapes as cookies (RFC 6265 section 4.1.1) and URLSearchParams allow, because a `state` may have 4,096 characters. A value
+ * that is shorter in base64url is written so, with a dot after its name.
+ */
 const toCookieText = (destination: Destination): string =>
-  [...toQuery(destination)].map(([name, value]) => `${name}=${value.replace(/[^!#$'-*\--:<-[\]-~]/gu, encodeURIComponent)}`).join('&');
+  [...toQuery(destination)]
+    .map(([name, value]) => {
+      const escaped = value.replace(/[^!#$'-*\--:<-[\]-~]/gu, encodeURIComponent);
+      const packed = Buffer.from(value).toString('base64url');
+      return packed.length < escaped.length ? `${name}.=${packed}` : `${name}=${escaped}`;
+    })
+    .join('&');
+
+const readCookieText = (text: string): Record<string, string> =>
+  Object.fromEntries(
+    [...new URLSearchParams(text)].map(([name, value]) =>
+      name.endsWith('.') ? [name.slice(0, -1), Buffer.from(value, 'base64url').toString()] : [name, value],
+    ),
+  );
 
 const forget = (request: ApiRequest, id: string, isLong: boolean): string[] => [
   writeCookie(request, '', 0, attemptCookie + id),
@@ -90,10 +106,9 @@ export function beginSignIn(
  * @throws OAuthError access_denied if this browser did not begin this attempt
  */
 export function readAttempt(request: ApiRequest, state: string | undefined): { attempt: SignInAttempt; path: string } {
-  const fieldsOf = (text: string | undefined) => Object.fromEntries(new URLSearchParams(text));
   const id = idOf(state);
-  const remembered = attemptSchema.safeParse(fieldsOf(readCookie(request, attemptCookie + id)));
-  const fields = fieldsOf(
+  const remembered = attemptSchema.safeParse(readCookieText(readCookie(request, attemptCookie + id) ?? ''));
+  const fields = readCookieText(
     destinationCookies(id)
       .map((name) => readCookie(request, name, callbackPath) ?? '')
       .join(''),

@@ -601,7 +601,7 @@ describe('over https, in one process', () => {
 
   test('a request that no cookies can hold is refused', async () => {
     const { status, headers } = await invoke(authorizeWith(), 'GET /oauth/authorize', {
-      query: { ...query, redirect_uri: `http://127.0.0.1:5123/callback`, state: '\u00fc'.repeat(2_000) },
+      query: { ...query, redirect_uri: `http://127.0.0.1:5123/callback`, state: '\u00fc'.repeat(4_000) },
     });
     expect([status, headers.Location]).toEqual([302, expect.stringContaining('error=invalid_request')]);
   });
@@ -660,6 +660,9 @@ describe('state', () => {
     ['every printable character', printable],
     ['the punctuation of cookies', ' ;,"\\=%3B; intent-gate-request-2=x'],
     ['the punctuation of queries', '&code=x&iss=y#z+%2B%26'],
+    ['4,096 characters of JSON', JSON.stringify(Array(700).fill('abc')).slice(0, 4_096)],
+    ['3,000 semicolons', ';'.repeat(3_000)],
+    ['1,500 letters that need two bytes', '\u00fc'.repeat(1_500)],
     ['JSON with spaces', JSON.stringify({ user: 'ä', path: '/a b', list: [1, 2] }, null, 2).replaceAll('\n', '')],
     ['a letter that needs two code units', '\u{1f512}\u{1f512}'],
   ];
