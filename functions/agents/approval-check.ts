@@ -14,6 +14,8 @@ const isApproved = (agent: AgentItem | undefined, thumbprint: string, domain: st
  * queue, also if no approval is required any more.
  */
 export const openApprovalCheck = (table: Table, isRequired: boolean): IssueCheck => ({
+  ...(isRequired && { notice: approvalNotice }),
+
   recordKeys: ({ agentId, thumbprint, domain }) => [
     approvalKeys.waiting(agentId, thumbprint),
     approvalKeys.waitingAgents(),
@@ -34,6 +36,9 @@ export const openApprovalCheck = (table: Table, isRequired: boolean): IssueCheck
 
 export const approvalCheckFromEnvironment = (table: Table): IssueCheck =>
   openApprovalCheck(table, readAgentEnvironment(['agents']).agents === 'approved');
+
+const approvalNotice =
+  'The operators of this gate must approve each program before it acts for you for the first time. Until they have approved this one, it gets an error after you accept; connect it again then.';
 
 const approvalPending = (agent: AgentItem | undefined) =>
   new ApiError(

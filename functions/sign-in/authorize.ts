@@ -2,11 +2,13 @@ import { authorizationParameters } from '../../schemas/sign-in/sign-in.ts';
 import type { ApiRequest } from '../core/http/request.ts';
 import type { ApiResponse } from '../core/http/response.ts';
 import { type Action, serve } from '../core/http/serve.ts';
+import type { IssueCheck } from '../core/pat/bind-agent.ts';
 import type { FindPolicy } from '../core/policy/policy.ts';
 import { policyFromEnvironment } from '../core/registry/policy-in-force.ts';
 import { ApiError } from '../core/runtime/api-error.ts';
 import { readEnvironment } from '../core/runtime/environment.ts';
 import { tableFromEnvironment } from '../core/table/table.ts';
+import { issueChecksFromEnvironment } from '../features.ts';
 import {
   type AuthorizationRequest,
   answerAddress,
@@ -27,6 +29,7 @@ export interface Deps {
   signIns: Pick<SignIns, 'findSession' | 'hasConsented' | 'keepGrant' | 'oneAtATime'>;
   userPool: Pick<UserPool, 'begin' | 'signInAddress'>;
   findPolicy: FindPolicy;
+  issueChecks: readonly Pick<IssueCheck, 'notice'>[];
   lifetimes: { patLifeSeconds: number; signInSeconds: number };
 }
 
@@ -34,7 +37,9 @@ export interface Deps {
  * `GET /oauth/authorize`: a person signs in, reads the policy and accepts it for a client (OAuth 2.1 authorization code). Before sign-in, nothing is
  * written and no client document is fetched. Errors are redirected to the client only once its redirect URI has been verified.
  */
-export const createAction = ({ clients, signIns, userPool, findPolicy, lifetimes }: Deps): Action => {
+export const createAction = ({ clients, signIns, userPool, findPolicy, issueChecks, lifetimes }: Deps): Action => {
+  const notices = issueChecks.flatMap(({ notice }) => notice ?? []);
+
   async function answer(request: ApiRequest, authRequest: AuthorizationRequest, client?: Client, session?: Session): Promise<ApiResponse> {
     const { baseUrl } = request;
     const checked = checkAuthorizationRequest(authRequest, baseUrl);
@@ -49,7 +54,8 @@ export const createAction = ({ clients, signIns, userPool, findPolicy, lifetimes
       return redirect(answerAddress(authRequest, baseUrl, { code }));
     }
     const token = formToken(secret, [authRequest, reference]);
-    return consentPage({ client, authRequest, person, sentences, policyReference: reference, baseUrl, ...lifetimes, formToken: token });
+    const shown = { client, authRequest, person, sentences, policyReference: reference, notices, baseUrl, formToken: token };
+    return consentPage({ ...shown, ...lifetimes });
   }
 
   return showErrors(async (request) => {
@@ -82,6 +88,7 @@ export const handler = serve(
     signIns: openSignIns(table),
     userPool: userPoolFromEnvironment(),
     findPolicy: policyFromEnvironment(table),
+    issueChecks: issueChecksFromEnvironment(table),
     lifetimes: { patLifeSeconds: Number(patLifeSeconds), signInSeconds: Number(signInSeconds) },
   }),
 );

@@ -39,6 +39,7 @@ export interface Consent {
   /** the policy in plain words */
   sentences: readonly string[];
   policyReference: string;
+  notices: readonly string[];
   baseUrl: string;
   patLifeSeconds: number;
   signInSeconds: number;
@@ -59,7 +60,7 @@ export const hidden = (fields: Record<string, string | undefined>): string =>
     .join('\n');
 
 export function consentPage(consent: Consent): ApiResponse {
-  const { client, authRequest, person, sentences, policyReference, baseUrl, patLifeSeconds, signInSeconds, formToken } = consent;
+  const { client, authRequest, person, sentences, policyReference, notices, baseUrl, patLifeSeconds, signInSeconds, formToken } = consent;
   const isLocal = isLoopback(authRequest.redirect_uri);
   const target = new URL(authRequest.redirect_uri);
   return page(
@@ -80,7 +81,7 @@ ${listItems(sentences)}
 <p>Where the policy asks for a signature, accepting it here counts as one. There is also a <a href="${escapeHtml(baseUrl)}/api/policy">machine-readable version</a>.</p>
 <h2>For how long</h2>
 <p>For ${inWords(signInSeconds)}. The program gets a pass for ${inWords(patLifeSeconds)} at a time, and may renew it without asking you. Access ends immediately if the policy changes or the operators of this gate block the program. If you disconnect this gate in the program, access ends when the current pass expires.</p>
-<form method="post" action="${escapeHtml(baseUrl)}/oauth/accept">
+${notices.map((notice) => `<p>${escapeHtml(notice)}</p>\n`).join('')}<form method="post" action="${escapeHtml(baseUrl)}/oauth/accept">
 ${hidden({ ...authRequest, policy: policyReference, form_token: formToken })}
 <button type="submit" name="decision" value="accept">Accept</button>
 <button type="submit" name="decision" value="decline">Decline</button>

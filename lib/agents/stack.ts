@@ -3,6 +3,8 @@ import type { FeatureStack } from '../feature-resources.ts';
 
 export const agentsStack: FeatureStack = {
   create: (_, { settings }) => ({
-    environment: ({ kms }) => ({ ...(kms?.includes('sign') && { [agentVariables.agents]: settings.agents }) }),
+    environment: ({ kms, issueChecks }) => ({
+      ...((kms?.includes('sign') || issueChecks) && { [agentVariables.agents]: settings.agents }),
+    }),
   }),
 };

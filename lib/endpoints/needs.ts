@@ -14,6 +14,8 @@ export interface Needs {
   invokes?: readonly ('issue-pat' | 'search-intents' | 'run-deferred-call' | 'snapshot-search-index')[];
   /** reads the account's concurrency quota and API Gateway's log role */
   accountLimits?: true;
+  /** tells people what features check before a PAT is issued */
+  issueChecks?: true;
   /** has the policy of the deployment beside its bundle, and reads the published one */
   policy?: true;
   /** has the word vectors beside its bundle */

@@ -100,6 +100,7 @@ export const signIn = {
         needs: {
           table: { session: ['get', 'update', 'delete'], consent: ['get'], signInCode: ['put'], slowCalls: ['get', 'update'] },
           egress: 'documents',
+          issueChecks: true,
           policy: true,
           signIn: true,
         },

@@ -26,6 +26,8 @@ export interface Application extends Presented {
 
 /** What a feature checks before an agent gets a PAT. */
 export interface IssueCheck {
+  /** what people read before they let a program have a PAT */
+  notice?: string;
   /** the records that decide; they are read together with those of the agent */
   recordKeys(application: Application): Key[];
   decide(application: Application, records: AgentRecords, own: readonly (Item | undefined)[]): IssueDecision;

@@ -483,6 +483,7 @@ describe('over https, in one process', () => {
       signIns,
       userPool,
       findPolicy: openPolicy(policy),
+      issueChecks: [],
       lifetimes: { patLifeSeconds, signInSeconds: 43_200 },
     });
   const query = {
