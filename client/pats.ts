@@ -6,7 +6,7 @@ import { fetchPolicy, fetchPolicyInWords, requirePolicyOf, type ServedPolicy } f
 import type { Policy } from './types.ts';
 
 /**
- * Decides whether a policy is accepted.
+ * Decides whether a policy is accepted. It may search and read; an execution would wait for this decision.
  * @param inWords - the policy in plain sentences, or as JSON if the gate does not describe it
  * @param changes - differences from the previously accepted policy, if known
  */

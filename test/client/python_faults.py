@@ -302,6 +302,45 @@ except intent_gate.Refusal as error:
 script[:] = []
 
 
+def read_then_execute(*_):
+    elsewhere = threading.Thread(target=asking.search)
+    elsewhere.start()
+    elsewhere.join(5)
+    print("read while deciding:", *asking.search("a")["intents"], asking.policy()[1], not elsewhere.is_alive())
+    asking.execute("a:b:v1", {})
+
+
+asking = agent(on_policy=lambda *_: True)
+asking.obtain_pat()
+asking._on_policy, asking._accepted, asking._renew_at = read_then_execute, None, 0
+try:
+    asking.execute("a:b:v1", {})
+except (RuntimeError, RecursionError) as error:
+    print("executed while deciding:", str(error).partition(",")[0])
+
+
+async def on_policy_that_uses_the_gate():
+    later = []
+
+    async def on_policy(policy, in_words):
+        found = await asyncio.gather(*(awaited.search("a") for _ in range(3)), awaited.execute("a:b:v1", {}), return_exceptions=True)
+        later.append(asyncio.create_task(execute_later()))
+        return [type(one).__name__ for one in found] == ["Answer"] * 3 + ["RuntimeError"]
+
+    async def execute_later():
+        await decided.wait()
+        return await awaited.execute("a:b:v1", {})
+
+    decided = asyncio.Event()
+    awaited = intent_gate.AsyncIntentGate(f"http://127.0.0.1:{server.server_port}", "agent", key, on_policy, max_concurrency=2)
+    answers = await asyncio.wait_for(asyncio.gather(*(awaited.execute("a:b:v1", {}) for _ in range(3))), 10)
+    decided.set()
+    print("read while deciding, awaited:", answers == [{"done": True}] * 3, *[await one for one in later])
+
+
+asyncio.run(on_policy_that_uses_the_gate())
+
+
 async def in_event_loop():
     asked_here = []
 

@@ -41,7 +41,8 @@ class AsyncIntentGate:
     """An IntentGate with awaitable methods. It takes the same arguments.
 
     on_policy may be a coroutine function. Both it and the function passed to execute as wait run in the event loop. Up to max_concurrency calls
-    run in threads at the same time; further calls wait. A cancelled call is not sent again, but a request already sent is not aborted.
+    run in threads at the same time, not counting those of on_policy; further calls wait. A cancelled call is not sent again, but a request
+    already sent is not aborted.
     """
 
     def __init__(
@@ -49,7 +50,8 @@ class AsyncIntentGate:
     ) -> None:
         self._on_policy = on_policy
         self._gate = IntentGate(url, agent_id, key, self._ask, **options)
-        self._threads = ThreadPoolExecutor(max_concurrency, thread_name_prefix="intent-gate")
+        # while on_policy decides, the calls that wait for it may occupy every thread, so its own have others
+        self._threads, self._other_threads = (ThreadPoolExecutor(max_concurrency, thread_name_prefix="intent-gate") for _ in range(2))
 
     search = _awaited(IntentGate.search)
     get = _awaited(IntentGate.get)
@@ -63,8 +65,9 @@ class AsyncIntentGate:
         context = contextvars.copy_context()
         context.run(given_up.set, abandoned)
         context.run(_loop.set, asyncio.get_running_loop())
+        threads = self._other_threads if self._gate.is_deciding() else self._threads
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._threads, context.run, call)
+            return await asyncio.get_running_loop().run_in_executor(threads, context.run, call)
         finally:
             abandoned.set()
 

@@ -44,6 +44,9 @@ _POLL_SECONDS = 2.0
 #: set when the caller no longer waits for a call
 given_up: contextvars.ContextVar[Optional[threading.Event]] = contextvars.ContextVar("given_up", default=None)
 
+#: the questions that on_policy is deciding, of this gate and of others
+_questions: contextvars.ContextVar[Tuple[object, ...]] = contextvars.ContextVar("questions", default=())
+
 
 def _require(answer: Answer, members: Mapping[str, type]) -> None:
     """Raises UnexpectedAnswer if a gate would not send this object."""
@@ -55,11 +58,12 @@ class IntentGate:
     """Client of a gate, for agents. It is thread-safe.
 
     on_policy(policy, in_words) decides whether the usage policy is accepted; nothing is signed unless it returns True. in_words is the gate's
-    description of this policy in plain sentences. key is a Key, or the path of a key file, created at the first execution. public_url is the
-    gate's public address, if it differs from the one used to reach it. A call waits at most max_wait seconds for quota or an unavailable gate,
-    and makes at most max_attempts attempts, with a timeout of timeout seconds each. parse_float parses fractions in answers of intents: Decimal
-    keeps every digit, as integers always do. agent_directory is the https origin of the company behind the agent. If its Web Bot Auth directory
-    lists the key, the agent is verified for that domain. With dpop, requests carry proofs of possession (RFC 9449), so that a stolen PAT is useless.
+    description of this policy in plain sentences. on_policy may search and read, but not execute. key is a Key, or the path of a key file, created at
+    the first execution. public_url is the gate's public address, if it differs from the one used to reach it. A call waits at most max_wait
+    seconds for quota or an unavailable gate, and makes at most max_attempts attempts, with a timeout of timeout seconds each. parse_float parses
+    fractions in answers of intents: Decimal keeps every digit, as integers always do. agent_directory is the https origin of the company behind
+    the agent. If its Web Bot Auth directory lists the key, the agent is verified for that domain. With dpop, requests carry proofs of possession
+    (RFC 9449), so that a stolen PAT is useless.
     """
 
     def __init__(
@@ -90,6 +94,7 @@ class IntentGate:
         # threads that need a PAT share one request
         self._lock = threading.RLock()
         self._accepted: Optional[Policy] = None
+        self._question: Optional[object] = None
         self._pat: Optional[str] = None
         self._renew_at = 0.0
         self._free_at: Dict[str, Tuple[float, str]] = {}  # by limit name: the time when quota is available again, and what is used up until then
@@ -262,6 +267,8 @@ class IntentGate:
 
     def obtain_pat(self) -> str:
         """Returns the current PAT, for programs that send it themselves. Call it before each use: it renews the PAT in time."""
+        if self.is_deciding():
+            raise RuntimeError("on_policy decides whether this agent may execute, so it cannot execute itself. It can search and read.")
         with self._lock:
             if self._pat is None or time.time() >= self._renew_at:
                 try:
@@ -272,12 +279,25 @@ class IntentGate:
                     return self._request_pat()
             return self._pat
 
+    def is_deciding(self) -> bool:
+        """Whether on_policy makes this call, which would wait for its own end if it needed a PAT."""
+        return self._question in _questions.get()
+
+    def _ask(self, policy: Policy, in_words: List[str]) -> bool:
+        self._question = object()
+        token = _questions.set((*_questions.get(), self._question))
+        try:
+            return self._on_policy(policy, in_words)
+        finally:
+            _questions.reset(token)
+            self._question = None
+
     def _request_pat(self, may_ask: bool = True) -> str:
         policy, in_words = self.policy()
         require_policy_of(self._public_url, policy)
         if policy != self._accepted:
             # a copy, so that only what was fetched is signed
-            if not may_ask or self._on_policy(json.loads(json.dumps(policy)), in_words) is not True:
+            if not may_ask or self._ask(json.loads(json.dumps(policy)), in_words) is not True:
                 raise PolicyDeclined(policy, in_words)
             self._accepted = policy
         self._key = key = self._key if isinstance(self._key, Key) else Key.at(self._key)
