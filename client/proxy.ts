@@ -24,18 +24,25 @@ export function findProxy(address: string, env: Record<string, string | undefine
   const variable = (protocol === 'https:' ? ['https_proxy', 'HTTPS_PROXY'] : ['http_proxy', 'HTTP_PROXY']).find((name) => env[name]);
   if (variable === undefined || isLoopbackHost(hostname) || isExcluded([host, hostname], env.no_proxy || env.NO_PROXY || ''))
     return undefined;
-  const url = URL.parse(withScheme(env[variable] ?? ''));
-  if (url !== null && /^https?:$/.test(url.protocol))
+  const url = readProxy(env[variable] ?? '');
+  if (url)
     return {
       name: `the proxy ${url.host} (${variable})`,
       fetch: openFetch(node.getBuiltinModule(`node:${protocol.slice(0, -1)}`), url.href),
     };
-  const name = `the proxy in ${variable}, which must be an address such as http://proxy.example:3128`;
+  const name = `the proxy in ${variable}, which must be an address such as http://proxy.example:3128, with / ? # in a password as %2F %3F %23`;
   return { name, fetch: () => Promise.reject(new TypeError('unsupported proxy')) };
 }
 
-/** A proxy may be named without a scheme, as in curl. */
-export const withScheme = (proxy: string): string => (proxy === '' || proxy.includes('://') ? proxy : `http://${proxy}`);
+/**
+ * Reads the address of a proxy, which may have no scheme, as in curl.
+ * @returns undefined if it is none, or if its host is not certain, because / ? # or \ in a password ends what is read as the host
+ */
+export function readProxy(text: string): URL | undefined {
+  if (!/^\s*(https?:\/\/)?[^/?#\\]*([/?#\\][^@]*)?$/i.test(text)) return undefined;
+  const url = URL.parse(text.includes('://') ? text : `http://${text}`);
+  return url && /^https?:$/.test(url.protocol) ? url : undefined;
+}
 
 /** For messages: empty unless the address is reached through a proxy. */
 export function throughProxy(address: string): string {

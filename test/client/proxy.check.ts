@@ -8,6 +8,7 @@ import { close, listen } from '../../bin/local/http.ts';
 import { makeFolder } from '../support/folder.ts';
 import { proxiedHost, startProxied } from '../support/proxy.ts';
 import { installPythonClient } from '../support/python.ts';
+import { unclearProxies } from './proxies.ts';
 
 const gate = `https://${proxiedHost}`;
 const python = await installPythonClient();
@@ -99,7 +100,24 @@ print(json.dumps(gate.search("time")))`,
       expect(failed.stdout + failed.stderr).not.toContain('s3cret');
       expect(targets).toEqual([]);
     });
+
+    test.each(unclearProxies.slice(0, 2))('a program prints no part of a password that is not encoded: %s', async (_has, proxy) => {
+      const { stdout, stderr } = await run(words(gate), { HTTPS_PROXY: proxy }, input);
+      expect(stdout + stderr).toContain(`Nothing answers at ${gate} through the proxy in HTTPS_PROXY, which must be an address`);
+      expect(stdout + stderr).not.toMatch(/Zm9v|4711/);
+    });
   });
+
+  (python ? test : test.skip).each(unclearProxies)(
+    'an agent in Python prints no part of a password that is not encoded: %s',
+    async (_, proxy) => {
+      const { stdout, stderr } = await run(pythonAgent(gate), { https_proxy: proxy });
+      expect(stdout + stderr).toContain(
+        'through the proxy in https_proxy, which must be an address such as http://proxy.example:3128, with / ?',
+      );
+      expect(stdout + stderr).not.toMatch(/Zm9v|4711/);
+    },
+  );
 
   test('a document for an import is fetched through the proxy', async () => {
     const { address, env, targets, paths } = await started;
@@ -127,5 +145,10 @@ print(json.dumps(gate.search("time")))`,
     const failed = await run(words, { ...variables, HTTPS_PROXY: 'me:s3cret@127.0.0.1:1' }, 'password\n');
     expect(failed.stdout + failed.stderr).toContain(`${message} through the proxy 127.0.0.1:1 (HTTPS_PROXY)`);
     expect(failed.stdout + failed.stderr).not.toContain('s3cret');
+    for (const [, proxy] of unclearProxies.slice(0, 2)) {
+      const { stdout, stderr } = await run(words, { ...variables, HTTPS_PROXY: proxy }, 'password\n');
+      expect(stdout + stderr).toContain(`${message} through the proxy in HTTPS_PROXY, which must be an address`);
+      expect(stdout + stderr).not.toMatch(/Zm9v|4711/);
+    }
   });
 });

@@ -4,10 +4,13 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import { close, listen } from '../../bin/local/http.ts';
 import { openHttp } from '../../client/http.ts';
 import { findProxy, throughProxy } from '../../client/proxy.ts';
+import { unclearProxies } from './proxies.ts';
 
 const gate = 'https://gate.example';
 const proxy = 'http://proxy.example:3128';
 const named = (variable: string) => `the proxy proxy.example:3128 (${variable})`;
+const unusable = (variable: string) =>
+  `the proxy in ${variable}, which must be an address such as http://proxy.example:3128, with / ? # in a password as %2F %3F %23`;
 
 describe('the proxy of the environment', () => {
   test.each<[string, string, Record<string, string>, string]>([
@@ -26,18 +29,16 @@ describe('the proxy of the environment', () => {
     ['and excludes other hosts', gate, { HTTPS_PROXY: proxy, NO_PROXY: 'other.example,notgate.example,example.com' }, named('HTTPS_PROXY')],
     ['and excludes another port', gate, { HTTPS_PROXY: proxy, NO_PROXY: 'gate.example:8443' }, named('HTTPS_PROXY')],
     ['and excludes a subdomain', gate, { HTTPS_PROXY: proxy, NO_PROXY: 'api.gate.example' }, named('HTTPS_PROXY')],
-    [
-      'that is none',
+    ['with a path', gate, { HTTPS_PROXY: `${proxy}/?a#b` }, named('HTTPS_PROXY')],
+    ['with an at sign in the password', gate, { HTTPS_PROXY: 'http://me:s3@cret@proxy.example:3128' }, named('HTTPS_PROXY')],
+    ['that is none', gate, { HTTPS_PROXY: 'socks5://me:s3cret@proxy.example:1080' }, unusable('HTTPS_PROXY')],
+    ['that is no address', gate, { https_proxy: 'http://' }, unusable('https_proxy')],
+    ...unclearProxies.map(([has, address]): [string, string, Record<string, string>, string] => [
+      `that has ${has}`,
       gate,
-      { HTTPS_PROXY: 'socks5://me:s3cret@proxy.example:1080' },
-      'the proxy in HTTPS_PROXY, which must be an address such as http://proxy.example:3128',
-    ],
-    [
-      'that is no address',
-      gate,
-      { https_proxy: 'http://' },
-      'the proxy in https_proxy, which must be an address such as http://proxy.example:3128',
-    ],
+      { HTTPS_PROXY: address },
+      unusable('HTTPS_PROXY'),
+    ]),
   ])('the environment names a proxy %s', (_, address, env, name) => {
     expect(findProxy(address, env)?.name).toBe(name);
   });

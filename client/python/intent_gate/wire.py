@@ -5,9 +5,11 @@ from __future__ import annotations
 import base64
 import email.utils
 import json
+import os
 import random
 import re
 import time
+import urllib.error
 import urllib.parse
 import urllib.request
 import uuid
@@ -36,17 +38,24 @@ def _is_loopback(host: str) -> bool:
 
 
 def proxy_of(address: str) -> Optional[str]:
-    """The proxy for an address, without user information. This machine is never reached through one."""
+    """The proxy for an address, for messages: without user information. This machine is never reached through one."""
     parts = urllib.parse.urlsplit(address)
     host, proxy = parts.hostname or "", _proxies.get(parts.scheme)
     if proxy is None or _is_loopback(host) or urllib.request.proxy_bypass(parts.netloc):
         return None
-    return urllib.parse.urlsplit(proxy if "://" in proxy else f"http://{proxy}").netloc.rpartition("@")[2]
+    # / ? # or \ in a password ends what is read as the host, which is then not certain
+    certain = re.fullmatch(r"\s*(?:\w+://)?(?:[^/?#\\]*@)?([^/?#\\@]+)(?:[/?#\\][^@]*)?", proxy)
+    variable = "https_proxy" if os.environ.get("https_proxy") else "HTTPS_PROXY"
+    advice = "which must be an address such as http://proxy.example:3128, with / ? # in a password as %2F %3F %23"
+    return certain[1] if certain else f"in {variable}, {advice}"
 
 
 class _Proxies(urllib.request.ProxyHandler):
     def proxy_open(self, req: urllib.request.Request, proxy: str, type: str) -> Any:
-        return super().proxy_open(req, proxy, type) if proxy_of(req.full_url) else None
+        try:
+            return super().proxy_open(req, proxy, type) if proxy_of(req.full_url) else None
+        except ValueError:  # its message has the password
+            raise urllib.error.URLError("unsupported proxy") from None
 
 
 opener = urllib.request.build_opener(_AnyStatus, _Proxies(_proxies))
