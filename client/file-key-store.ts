@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { link } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { KeyPair, KeyStore } from './keys.ts';
-import { readPrivateJson, writePrivate } from './private-files.ts';
+import { damagedFile, readPrivateJson, writePrivate } from './private-files.ts';
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256' };
 
@@ -14,8 +14,12 @@ export function openFileKeyStore(folder: string): KeyStore {
   const fileOf = (agentId: string) => join(folder, `${createHash('sha256').update(agentId).digest('hex').slice(0, 32)}.json`);
 
   async function load(agentId: string): Promise<KeyPair | undefined> {
-    const kept = (await readPrivateJson(fileOf(agentId))) as { jwk: Record<string, string> } | undefined;
-    return kept && importPair(kept.jwk);
+    const path = fileOf(agentId);
+    const kept = (await readPrivateJson(path)) as Parameters<typeof importPair>[0] | undefined;
+    if (kept === undefined) return undefined;
+    return importPair(kept).catch((cause) => {
+      throw damagedFile(path, cause);
+    });
   }
 
   return {
@@ -35,7 +39,7 @@ export function openFileKeyStore(folder: string): KeyStore {
   };
 }
 
-async function importPair({ kty, crv, x, y, d }: Record<'kty' | 'crv' | 'x' | 'y' | 'd', string>): Promise<KeyPair> {
+async function importPair({ jwk: { kty, crv, x, y, d } }: { jwk: Record<'kty' | 'crv' | 'x' | 'y' | 'd', string> }): Promise<KeyPair> {
   const [privateKey, publicKey] = await Promise.all([
     crypto.subtle.importKey('jwk', { kty, crv, x, y, d }, algorithm, false, ['sign']),
     crypto.subtle.importKey('jwk', { kty, crv, x, y }, algorithm, true, ['verify']),

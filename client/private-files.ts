@@ -25,9 +25,12 @@ export async function readPrivateJson(path: string): Promise<unknown> {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new IntentGateError('DAMAGED_FILE', `The file ${path} is damaged. Remove it; a new one is created.`, { cause });
+    throw damagedFile(path, cause);
   }
 }
+
+export const damagedFile = (path: string, cause: unknown): IntentGateError =>
+  new IntentGateError('DAMAGED_FILE', `The file ${path} is damaged. Remove it; a new one is created.`, { cause });
 
 async function requirePrivate(path: string, mode: string): Promise<void> {
   if (process.platform !== 'win32' && ((await stat(path)).mode & 0o077) !== 0)

@@ -56,11 +56,13 @@ test('a file that others can read is refused, and so is one that is damaged', as
     message: `Others can read ${place}, which contains secrets. Make it private: chmod 700 ${place}`,
   });
   chmodSync(place, 0o700);
-  writeFileSync(path, '{');
-  await expect(store.load('one')).rejects.toMatchObject({
-    code: 'DAMAGED_FILE',
-    message: `The file ${path} is damaged. Remove it; a new one is created.`,
-  });
+  for (const damaged of ['{', 'null', '[]', '{}', '{"jwk":{}}', '{"jwk":{"kty":"EC","crv":"P-256","x":"A","y":"A","d":"A"}}']) {
+    writeFileSync(path, damaged);
+    await expect(store.load('one')).rejects.toMatchObject({
+      code: 'DAMAGED_FILE',
+      message: `The file ${path} is damaged. Remove it; a new one is created.`,
+    });
+  }
 });
 
 test('agreements are kept in files, one for each gate', async () => {

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
-import { createPublicKey, randomBytes, randomUUID, verify } from 'node:crypto';
+import { createPublicKey, generateKeyPairSync, randomBytes, randomUUID, verify } from 'node:crypto';
 import { statSync } from 'node:fs';
-import { chmod, writeFile } from 'node:fs/promises';
+import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from '@jest/globals';
@@ -253,6 +253,23 @@ runpy.run_module("intent_gate", run_name="__main__")`,
       code: 2,
       stderr: 'the address of the gate must begin with https://; tokens may be sent over http only to this machine\n',
     });
+  });
+
+  test.each<[string, string | Buffer]>([
+    ['text', 'my key\n'],
+    ['a PEM', generateKeyPairSync('ed25519').privateKey.export({ format: 'pem', type: 'pkcs8' })],
+    ['bytes', randomBytes(32).fill(0xff, 0, 1)],
+    ['nothing', ''],
+    ['half a key', '0'.repeat(32)],
+  ])('the Python client says which file is no key of its own: %s', async (name, content) => {
+    const key = join(folder, `${name}.key`);
+    await writeFile(key, content, { mode: 0o600 });
+    expect(await shell(`agent --key '${key}' execute ${japan}`)).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `${key} does not contain a key of this program, which is 64 hexadecimal digits. Name another file, or move this one away; a new one is created.\n`,
+    });
+    expect(await readFile(key)).toEqual(Buffer.from(content));
   });
 
   test('the Python client does not sign a policy that is not accepted', async () => {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import stat
 import time
 import uuid
@@ -44,11 +45,12 @@ class Key:
             finally:
                 os.remove(draft)
         _require_private(path)
-        with open(path, encoding="ascii") as file:
-            seed = bytes.fromhex(file.read().strip())
-        if len(seed) != 32:
-            raise ValueError(f"{path} does not contain a key of this program")
-        return cls(seed)
+        with open(path, "rb") as file:
+            text = b"".join(file.read().split())
+        if not re.fullmatch(b"[0-9A-Fa-f]{64}", text):
+            wanted = "a key of this program, which is 64 hexadecimal digits"
+            raise ValueError(f"{path} does not contain {wanted}. Name another file, or move this one away; a new one is created.")
+        return cls(bytes.fromhex(text.decode("ascii")))
 
     @property
     def agent_id(self) -> str:
