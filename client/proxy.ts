@@ -20,10 +20,10 @@ const { process: node, ReadableStream: streams } = globalThis as { process?: Unt
  */
 export function findProxy(address: string, env: Record<string, string | undefined> = node?.env ?? {}): Proxy | undefined {
   if (!node?.allowedNodeEnvironmentFlags?.has('--use-env-proxy')) return undefined;
-  const { protocol, hostname, host } = new URL(address);
+  const { protocol, hostname, port } = new URL(address);
   const variable = (protocol === 'https:' ? ['https_proxy', 'HTTPS_PROXY'] : ['http_proxy', 'HTTP_PROXY']).find((name) => env[name]);
-  if (variable === undefined || isLoopbackHost(hostname) || isExcluded([host, hostname], env.no_proxy || env.NO_PROXY || ''))
-    return undefined;
+  if (variable === undefined || isLoopbackHost(hostname)) return undefined;
+  if (isExcluded(hostname, port || (protocol === 'https:' ? '443' : '80'), env.no_proxy || env.NO_PROXY || '')) return undefined;
   const url = readProxy(env[variable] ?? '');
   if (url)
     return {
@@ -50,16 +50,13 @@ export function throughProxy(address: string): string {
   return proxy === undefined ? '' : ` through ${proxy.name}`;
 }
 
-const isExcluded = (hosts: readonly string[], list: string): boolean =>
-  list
-    .toLowerCase()
-    .split(/[\s,]+/)
-    .map((entry) => entry.replace(/^\*?\./, ''))
-    .some(
-      (entry) =>
-        entry === '*' ||
-        (entry !== '' && hosts.some((host) => `.${host.replace(/[[\]]/g, '')}`.endsWith(`.${entry.replace(/[[\]]/g, '')}`))),
-    );
+const isExcluded = (hostname: string, port: string, list: string): boolean =>
+  list.split(/[\s,]+/).some((entry) => {
+    // an IPv6 address may have no brackets, unless a port follows
+    const [, named = '', only = port] = /^(?:\*?\.)?(\[.*\]|[^:]*|.*)(?::(\d+))?$/.exec(entry) ?? [];
+    const host = URL.parse(`http://${/^[^[]*:/.test(named) ? `[${named}]` : named}`)?.hostname;
+    return host !== undefined && only === port && (host === '*' || `.${hostname}`.endsWith(`.${host}`));
+  });
 
 function openFetch({ request, Agent }: Untyped, proxy: string): Proxy['fetch'] {
   const agent = new Agent({ keepAlive: true, proxyEnv: { http_proxy: proxy, https_proxy: proxy } });

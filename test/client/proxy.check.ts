@@ -8,7 +8,7 @@ import { close, listen } from '../../bin/local/http.ts';
 import { makeFolder } from '../support/folder.ts';
 import { proxiedHost, startProxied } from '../support/proxy.ts';
 import { installPythonClient } from '../support/python.ts';
-import { unclearProxies } from './proxies.ts';
+import { exclusions, unclearProxies } from './proxies.ts';
 
 const gate = `https://${proxiedHost}`;
 const python = await installPythonClient();
@@ -118,6 +118,18 @@ print(json.dumps(gate.search("time")))`,
       expect(stdout + stderr).not.toMatch(/Zm9v|4711/);
     },
   );
+
+  (python ? test : test.skip)('NO_PROXY excludes the same for an agent in Python as for the other programs', async () => {
+    const code = `import json, os, sys
+from intent_gate.wire import proxy_of
+def is_excluded(name, address, no_proxy, _):
+    os.environ["NO_PROXY"] = no_proxy
+    return [name, address, no_proxy, proxy_of(address) is None]
+print(json.dumps([is_excluded(*one) for one in json.loads(sys.argv[1])]))`;
+    const words = [join(String(python), 'bin', 'python'), '-c', code, JSON.stringify(exclusions)];
+    const { stdout } = await run(words, { HTTPS_PROXY: 'http://127.0.0.1:1' });
+    expect(JSON.parse(stdout)).toEqual(exclusions);
+  });
 
   test('a document for an import is fetched through the proxy', async () => {
     const { address, env, targets, paths } = await started;

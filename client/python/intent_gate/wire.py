@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import email.utils
+import ipaddress
 import json
 import os
 import random
@@ -14,7 +15,7 @@ import urllib.parse
 import urllib.request
 import uuid
 from decimal import Decimal
-from typing import Any, Callable, Dict, Mapping, Optional, Union
+from typing import Any, Callable, Dict, Mapping, Optional, Tuple, Union
 
 from .answers import Answer, Upstream
 from .errors import IntentGateError, Refusal, UnexpectedAnswer
@@ -37,11 +38,27 @@ def _is_loopback(host: str) -> bool:
     return re.fullmatch(r"localhost|127\.\d+\.\d+\.\d+|::1", host) is not None
 
 
+def _host_and_port(text: str) -> Tuple[str, str]:
+    """Those of an address, or of an entry in NO_PROXY, where an IPv6 address may have no brackets unless a port follows."""
+    host, port = re.findall(r"^(\[.*\]|[^:]*|.*)(?::(\d*))?$", text)[0]
+    try:
+        return ipaddress.ip_address(host.strip("[]")).compressed, port
+    except ValueError:
+        return host, port
+
+
+def _is_excluded(host: str, port: str) -> bool:
+    """Whether NO_PROXY has the host or a domain above it, with this port or with none. urllib does not know each form."""
+    entries = re.split(r"[\s,]+", (os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or "").lower())
+    named = [_host_and_port(re.sub(r"^\*?\.", "", entry)) for entry in entries if entry]
+    return any(only in ("", port) and (name == "*" or f".{host}".endswith(f".{name}")) for name, only in named)
+
+
 def proxy_of(address: str) -> Optional[str]:
     """The proxy for an address, for messages: without user information. This machine is never reached through one."""
     parts = urllib.parse.urlsplit(address)
-    host, proxy = parts.hostname or "", _proxies.get(parts.scheme)
-    if proxy is None or _is_loopback(host) or urllib.request.proxy_bypass(parts.netloc):
+    (host, port), proxy = _host_and_port(parts.netloc.lower()), _proxies.get(parts.scheme)
+    if proxy is None or _is_loopback(host) or _is_excluded(host, port or "443") or urllib.request.proxy_bypass(parts.netloc):
         return None
     # / ? # or \ in a password ends what is read as the host, which is then not certain
     certain = re.fullmatch(r"\s*(?:\w+://)?(?:[^/?#\\]*@)?([^/?#\\@]+)(?:[/?#\\][^@]*)?", proxy)
