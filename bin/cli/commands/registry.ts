@@ -33,6 +33,7 @@ export function addRegistry(program: CommandUnknownOpts): void {
       else if (output !== undefined) await writeWhole(output, read(names));
       else for await (const part of read(names)) process.stdout.write(part);
       context.terminal.remark(`${plural(names.length, 'service')} with ${plural(count, 'intent')}.`);
+      if (folder !== undefined || output !== undefined) context.terminal.json({ services: names.length, intents: count });
       if (service === undefined && others.length > 0)
         context.terminal.remark(
           `The folder also has ${others.join(', ')}, which this export did not write. "apply" reads them, too: delete those that you no longer want.`,

@@ -5,8 +5,11 @@ import { documentOf, requiring, responses, serve, startSignedIn } from './signed
 const secret = 'canary-s3cr3t';
 const environment = { TOKEN: `Bearer ${secret}`, NEW: `Bearer ${secret} new` };
 const { stack, folder, run, succeed, succeedJson, writeTo, createService } = await startSignedIn(environment);
-/** with a token that the gate does not accept */
-const stranger = await openCommandLine(folder, { INTENT_GATE_TOKEN: 'x.y.z' });
+/** with tokens that are no admin's */
+const strangers = {
+  'a token of nobody': await openCommandLine(folder, { INTENT_GATE_TOKEN: 'x.y.z' }),
+  'a user who is no admin': await openCommandLine(folder, { INTENT_GATE_TOKEN: stack.user_token }),
+};
 
 describe('credentials of services', () => {
   test('a credential is set from stdin, variables and files, shown without values, and removed', async () => {
@@ -77,11 +80,14 @@ describe('credentials of services', () => {
     },
   );
 
-  test('a credential is shown to admins only', async () => {
-    expect(await stranger.run(['services', 'credential', 'show', 'World facts'])).toMatchObject({
-      code: 4,
-      stderr: expect.stringContaining("The gate does not accept the token as an admin's. Sign in with: npx intent-gate login\n"),
-    });
+  test.each([
+    [
+      'a token of nobody',
+      `The gate at ${stack.base_url} does not accept INTENT_GATE_TOKEN: it must be an unexpired access token of an admin.\n`,
+    ],
+    ['a user who is no admin', "The gate does not accept the token as an admin's. Sign in with: npx intent-gate login\n"],
+  ] as const)('a credential is shown to admins only, and not to %s', async (stranger, stderr) => {
+    expect(await strangers[stranger].run(['services', 'credential', 'show', 'World facts'])).toEqual({ code: 4, stdout: '', stderr });
   });
 });
 

@@ -32,7 +32,7 @@ test('an exported file shows no drift; an edited one does until it is applied', 
 
 test('an export that fails leaves the existing file unchanged', async () => {
   const file = join(folder, 'kept.yaml');
-  await succeed('export', '--service', 'World facts', '-o', file);
+  expect(await succeedJson('export', '--service', 'World facts', '-o', file)).toEqual({ services: 1, intents: 12 });
   const before = await readFile(file, 'utf8');
   expect((await run(['export', '--service', 'World facts', '--service', 'None', '-o', file])).code).toBe(1);
   expect(await readFile(file, 'utf8')).toBe(before);
@@ -278,8 +278,8 @@ test('a change is reported as made if the answer to it was lost', async () => {
     ['Deleted Unheard and its intents.', 'services', 'delete', id, '--yes'],
   ];
   for (const [said, ...words] of commands) {
-    // each reads the service first
-    proxy.next = ['none', 'dropAfter'];
+    // each asks whether the token is accepted, and reads the service
+    proxy.next = ['none', 'none', 'dropAfter'];
     expect(await through.run(words)).toEqual({ code: 0, stdout: `${said}\n`, stderr: '' });
   }
   expect(proxy.counts).toMatchObject({ dropAfter: commands.length });
