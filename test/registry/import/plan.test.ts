@@ -137,17 +137,17 @@ test.each([
   { what: 'the same summary', more: { summary: 'Get a thing' } },
   { what: 'no name', more: {} },
   { what: 'the same operationId', more: { operationId: 'act' } },
-])('20,000 operations with $what get distinct names and uids', ({ more }) => {
+])('10,000 operations with $what get distinct names and uids', ({ more }) => {
   const steps = { count: 0, ends: 0 };
   const progress = (what: string, total: number) => {
-    expect([what, total]).toEqual(['Planning', 20_000]);
+    expect([what, total]).toEqual(['Planning', 10_000]);
     return { step: () => void steps.count++, end: () => void steps.ends++ };
   };
   const paths = Object.fromEntries(
-    Array.from({ length: 20_000 }, (_, at) => [`/things/${at}`, { get: { responses: { 204: { description: 'Done' } }, ...more } }]),
+    Array.from({ length: 10_000 }, (_, at) => [`/things/${at}`, { get: { responses: { 204: { description: 'Done' } }, ...more } }]),
   );
   const { intents } = plan(document(paths), { progress });
-  expect(new Set(intents.map(({ intent_name }) => intent_name)).size).toBe(20_000);
-  expect(new Set(intents.map(({ intent_uid }) => intent_uid)).size).toBe(20_000);
-  expect(steps).toEqual({ count: 20_000, ends: 1 });
+  expect(new Set(intents.map(({ intent_name }) => intent_name)).size).toBe(10_000);
+  expect(new Set(intents.map(({ intent_uid }) => intent_uid)).size).toBe(10_000);
+  expect(steps).toEqual({ count: 10_000, ends: 1 });
 });
