@@ -10,7 +10,6 @@ import { batchesOf } from '../core/runtime/batches.ts';
 import { keys } from '../core/table/keys.ts';
 import type { Table } from '../core/table/table.ts';
 import { digestOfApproval, shownOf } from './request.ts';
-import type { Check } from './still-holds.ts';
 
 /** A deferred call that a person has to approve. */
 export interface CallToApprove extends DeferredCall {
@@ -41,10 +40,10 @@ export function openApprovals(table: Table, log: Pick<ChangeLog, 'change'> = ope
      * The calls that an admin may decide, oldest first.
      * @param after - id of the call that the page follows
      * @param agentId - lists only the calls of this agent
-     * @param check - of each call of the page
+     * @param isShown - whether a call is worth showing
      * @returns `waiting`: how many calls the queue has on all pages; `next` if more may follow: the id of the last one
      */
-    async list(by: Admin, { after = '', agentId, count, nowMs }: Listed, check: Check) {
+    async list(by: Admin, { after = '', agentId, count, nowMs }: Listed, isShown: (call: DeferredCall) => Promise<boolean>) {
       const waiting = (await listQueue(table, 'held', nowMs)).filter(
         (call) => mayChange(by, call.namespace) && (agentId === undefined || mayBeOf(call, agentId)),
       );
@@ -53,9 +52,9 @@ export function openApprovals(table: Table, log: Pick<ChangeLog, 'change'> = ope
       let gone = 0;
       const read = async (id: string): Promise<CallToApprove | undefined> => {
         const call = await deferred.find(id);
-        const isWaiting = call?.item.state === 'waiting' && !(await check(call)).change;
-        if (!isWaiting) gone++;
-        return isWaiting ? toApproval(call) : undefined;
+        if (call && (await isShown(call))) return toApproval(call);
+        gone++;
+        return undefined;
       };
       for (const batch of batchesOf(rest, Math.min(readAtOnce, count + 1))) {
         for (const call of await Promise.all(batch.map(({ id }) => read(id)))) {

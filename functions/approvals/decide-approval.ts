@@ -2,7 +2,7 @@ import { decisionInput } from '../../schemas/approvals/approvals.ts';
 import { requireNamespace } from '../core/admin/admin.ts';
 import { type AdminAction, serveAdmin } from '../core/admin/for-admins.ts';
 import { openStart } from '../core/aws/invoke-function.ts';
-import { openDeferredCalls } from '../core/execution/deferred-call-store.ts';
+import { type DeferredCalls, openDeferredCalls } from '../core/execution/deferred-call-store.ts';
 import { ok } from '../core/http/response.ts';
 import { changeLogFromEnvironment } from '../core/registry/change-log.ts';
 import { openLiveIntents, requireNotPaused } from '../core/registry/live-intents.ts';
@@ -15,6 +15,7 @@ import { type CheckParts, openCheck } from './still-holds.ts';
 
 export interface Deps extends CheckParts {
   approvals: Pick<Approvals, 'find' | 'decide'>;
+  deferred: Pick<DeferredCalls, 'makeVoid'>;
   start: (executionId: string) => Promise<void>;
 }
 
@@ -25,7 +26,7 @@ const digestMismatch = (digest: string) =>
 
 /** `POST /api/approvals/{id}`: approves or denies a call. `If-Match` carries the digest of the call as shown; exactly that call is made, once. */
 export const createAction =
-  ({ approvals, start, ...parts }: Deps): AdminAction =>
+  ({ approvals, deferred, start, ...parts }: Deps): AdminAction =>
   async (admin, request) => {
     const { decision, reason } = request.body(decisionInput);
     const call = await approvals.find(request.pathParameter('id'));
@@ -39,7 +40,7 @@ export const createAction =
     if (named !== `"${approval.digest}"` && named !== approval.digest) throw digestMismatch(approval.digest);
     if (decision === 'approve' && call.item.state === 'waiting') {
       const { change, found } = await openCheck(parts)(call);
-      if (change) throw change;
+      if (change && (await deferred.makeVoid(call, change, Date.now())).state === 'expired') throw change;
       // otherwise the call would be refused and its approval used up
       if (found) requireNotPaused(found);
     }

@@ -1,7 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { openSecretsManager } from '../core/credentials/vault.ts';
 import { listQueue } from '../core/execution/call-queue.ts';
-import { openDeferredCalls } from '../core/execution/deferred-call-store.ts';
 import { serveSchedule } from '../core/http/serve.ts';
 import type { FindPolicy } from '../core/policy/policy.ts';
 import { openLiveIntents } from '../core/registry/live-intents.ts';
@@ -12,7 +11,7 @@ import { noticeOf } from './announce.ts';
 import { type CallToApprove, openApprovals } from './approvals.ts';
 import { readApprovalEnvironment } from './environment.ts';
 import { noticesKey } from './records.ts';
-import { openCheck } from './still-holds.ts';
+import { openChoice } from './still-holds.ts';
 
 export interface Deps {
   table: Table;
@@ -53,7 +52,7 @@ export const createAction =
     if (untold.length === 0) return;
     const key = keyOf(await readSecret());
     const approvals = openApprovals(table);
-    const check = openCheck({ deferred: openDeferredCalls(table), intents: openLiveIntents(table), findPolicy });
+    const isShown = openChoice({ intents: openLiveIntents(table), findPolicy });
 
     /** @returns the status of the answer; undefined if there is none */
     async function tell({ approval: { digest, ...shown }, content }: CallToApprove): Promise<number | undefined> {
@@ -72,7 +71,9 @@ export const createAction =
     for (const { id } of untold) {
       if (remainingMs() < 2 * timeoutMs) break;
       const call = await approvals.find(id);
-      const isWaiting = call?.item.state === 'waiting' && !(await check(call)).change;
+      const isWaiting = call?.item.state === 'waiting';
+      // while a deployment replaces the policy, it may seem to have changed
+      if (isWaiting && !(await isShown(call))) continue;
       const status = isWaiting ? await tell(call) : undefined;
       if (isWaiting && (status === undefined || status >= 300)) {
         // the address may contain a secret, so only its origin is logged

@@ -18,10 +18,10 @@ declare module '../endpoints/needs.ts' {
 
 const readAndWrite = ['get', 'put'] as const;
 
-/** Needed to find out whether a waiting call can still be made, and to make it void. */
+/** Needed to find out whether a waiting call can still be made. */
 const checked = {
   execution: ['get'],
-  call: ['get', 'update'],
+  call: ['get'],
   intent: ['getAll'],
   service: ['getAll'],
   agent: ['getAll'],
@@ -47,7 +47,7 @@ export const approvals = {
         query: approvalQuery,
         answer: approvalPage,
         headers: ['Link'],
-        needs: { table: { ...checked, held: ['get', 'getAll', 'put'] }, policy: true },
+        needs: { table: { ...checked, held: ['getAll'] }, policy: true },
         example: { answer: { approvals: [], waiting: 0 } },
       },
       'decide-approval': {
@@ -81,7 +81,7 @@ export const approvals = {
       isQuiet: true,
       isUsed: ({ notify }) => notify !== undefined,
       needs: {
-        table: { ...checked, held: ['get', 'getAll', 'put'], notices: ['get', 'put'] },
+        table: { ...checked, held: ['getAll'], notices: ['get', 'put'] },
         policy: true,
         notifies: true,
       },

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { listQueue } from '../../../functions/core/execution/call-queue.ts';
+import { openChoice } from '../../../functions/approvals/still-holds.ts';
 import { openDeferredCalls } from '../../../functions/core/execution/deferred-call-store.ts';
 import type { Action } from '../../../functions/core/http/serve.ts';
+import { unavailable } from '../../../functions/core/runtime/api-error.ts';
 import { approval } from '../../../schemas/approvals/approvals.ts';
 import { executionState, pendingExecution } from '../../../schemas/deferred.ts';
 import { admin, openApprovalParts } from '../../support/approvals/approval-parts.ts';
@@ -10,6 +11,7 @@ import { approvalTemplate as template } from '../../support/deferred.ts';
 import { startExecuting } from '../../support/executing.ts';
 import { type Agent, baseUrl, execute, newAgent, obtainPat } from '../../support/gate.ts';
 import { type Answer, nextQuery, refusalOf } from '../../support/invoke.ts';
+import { openPolicy } from '../../support/policy.ts';
 import { intentOf } from '../../support/records.ts';
 import { refusals } from '../../support/registry.ts';
 import { revokeAgent } from '../../support/stop-agent.ts';
@@ -198,29 +200,30 @@ test('only admins of its namespace see a call', async () => {
   expect((await parts.list({ ...admin, namespaces: ['pay.example'] })).body.approvals).not.toEqual([]);
 });
 
-test.each<[string, reason: string, change: () => Promise<unknown>, policy?: ReturnType<typeof template>]>([
-  ['the policy has changed', 'The policy has changed', async () => {}, template({ rate: 59 })],
-  ["the agent's PATs have been revoked", "The agent's PATs have been revoked", () => revokeAgent(gate.database.table, agent.agentId)],
-  [
-    'its intent has changed',
-    'The intent has changed',
-    () => gate.intents.replace(uid(), intentOf(uid(), { tags: ['new'], endpoint: endpointAt() }), () => true),
-  ],
-])(
-  'calls that have become void are neither listed nor counted, and give up their places: %s',
-  async (_, reason, change, policy = template()) => {
-    const ids: string[] = [];
-    for (let at = 0; at < 12; at++) ids.push(idOf(await ask('FR', { 'Idempotency-Key': `${key}-${at}` })));
-    const own = { agent_id: agent.agentId };
-    expect((await parts.list(admin, own)).body).toMatchObject({ waiting: 12 });
-    await change();
-    const page = await parts.list(admin, own, { policy });
-    expect(page.body).toEqual({ approvals: [], waiting: 0 });
-    expect((await listQueue(gate.database.table, 'held', Date.now())).filter(({ id }) => ids.includes(id))).toEqual([]);
-    const { item } = (await openDeferredCalls(gate.database.table).find(ids[0] ?? '')) ?? {};
-    expect(item).toMatchObject({ state: 'void', reason: expect.stringMatching(`^${reason} since this call was requested`) });
-  },
-);
+test.each<[string, change: () => Promise<unknown>, policy?: ReturnType<typeof template>]>([
+  ['the policy has changed', async () => {}, template({ rate: 59 })],
+  ["the agent's PATs have been revoked", () => revokeAgent(gate.database.table, agent.agentId)],
+  ['its intent has changed', () => gate.intents.replace(uid(), intentOf(uid(), { tags: ['new'], endpoint: endpointAt() }), () => true)],
+])('calls that can no longer be made are neither listed nor counted: %s', async (_, change, policy = template()) => {
+  for (let at = 0; at < 12; at++) await ask('FR', { 'Idempotency-Key': `${key}-${at}` });
+  const own = { agent_id: agent.agentId };
+  expect((await parts.list(admin, own)).body).toMatchObject({ waiting: 12 });
+  await change();
+  expect((await parts.list(admin, own, { policy })).body).toEqual({ approvals: [], waiting: 0 });
+});
+
+test('a call stays listed while the policy cannot be read, and is judged by the policy at its own address', async () => {
+  const id = idOf(await ask());
+  const call = await openDeferredCalls(gate.database.table).find(id);
+  if (!call) throw new Error('the call is not stored');
+  const { intents } = gate;
+  const other = 'https://other.example/prod';
+  const isShown = openChoice({ intents, findPolicy: openPolicy(template()) });
+  const content = { ...call.content, baseUrl: other, claims: { ...call.content.claims, pol: openPolicy(template())(other).reference } };
+  expect([await isShown({ ...call, content }), await isShown(call)]).toEqual([true, true]);
+  const unread = openChoice({ intents, findPolicy: () => Promise.reject(unavailable('The usage policy cannot be read.')) });
+  expect([await unread(call), await unread({ ...call, item: { ...call.item, state: 'denied' } })]).toEqual([true, false]);
+});
 
 test('a call waits for approval beside 20 calls of its holder in the background', async () => {
   for (let at = 0; at < 20; at++)
