@@ -18,8 +18,6 @@ const cacheMs = 60_000;
 const retryMs = 5_000;
 const maxCached = 500;
 
-const text = z.string().optional();
-
 /** Some directories state times in milliseconds. One that is no number allows no use. */
 const time = z
   .number()
@@ -27,13 +25,19 @@ const time = z
   .optional()
   .catch(Number.NaN);
 
+const signing = { use: z.unknown().optional(), nbf: time, exp: time };
+
 /**
  * The members of a key that its thumbprint depends on (RFC 7638 section 3.2), and those that say when it signs. One that cannot be read allows no use,
  * so that it does not keep the other keys of its set from being used (RFC 7517 section 5).
  */
 const keySchema = z
-  .object({ kty: z.string(), crv: text, x: text, y: text, n: text, e: text, use: z.unknown().optional(), nbf: time, exp: time })
-  .catch({ kty: '', use: 'none' });
+  .discriminatedUnion('kty', [
+    z.object({ kty: z.literal('EC'), crv: z.string(), x: z.string(), y: z.string(), ...signing }),
+    z.object({ kty: z.literal('OKP'), crv: z.string(), x: z.string(), ...signing }),
+    z.object({ kty: z.literal('RSA'), n: z.string(), e: z.string(), ...signing }),
+  ])
+  .catch({ kty: 'OKP', crv: '', x: '', use: 'none' });
 
 const directorySchema = z.object({ keys: z.array(keySchema).max(100) });
 

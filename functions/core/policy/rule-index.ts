@@ -9,10 +9,10 @@ import { coveringEntries, foldNamespace, oneIntent } from './scope.ts';
 /** Most results that are kept for each list of rules. */
 const maxKept = 10_000;
 
-const remember = <Value>(kept: Map<string, Value>, key: string, make: () => Value): Value => {
+const remember = <Value>(kept: Map<string, Value>, key: string, make: () => Value, max = maxKept): Value => {
   const known = kept.get(key);
   if (known !== undefined) return known;
-  if (kept.size >= maxKept) kept.clear();
+  if (kept.size >= max) kept.clear();
   const made = make();
   kept.set(key, made);
   return made;
@@ -96,6 +96,9 @@ const byAgentConditions = perList((rules) => ({
   forAgents: new Map<string, readonly Rule[]>(),
 }));
 
+/** Most rules in the lists that are kept for agents, because each list may have nearly all rules. */
+const maxKeptRules = 200_000;
+
 /** The rules that may cover calls of an agent, without their conditions on the agent: the same list for agents of whom the same conditions hold. */
 export function rulesKnowing(rules: readonly Rule[], agent: JudgedAgent): readonly Rule[] {
   const { asking, forAgents } = byAgentConditions(rules);
@@ -104,10 +107,12 @@ export function rulesKnowing(rules: readonly Rule[], agent: JudgedAgent): readon
   // as in `isFulfilled`, an unknown result never favours the call
   const fails = ({ kind }: Rule, condition: Condition) =>
     isAboutAgent(condition) && !(evaluateCondition(condition, call) ?? kind !== 'permission');
-  const excluded = new Set(asking.filter(([, rule]) => rule.conditions.some((one) => fails(rule, one))).map(([at]) => at));
-  return remember(forAgents, [...excluded].join(), () =>
-    rules
-      .filter((_, at) => !excluded.has(at))
-      .map((rule) => ({ ...rule, conditions: rule.conditions.filter((condition) => !isAboutAgent(condition)) })),
-  );
+  const withoutAgent = (rule: Rule): Rule | undefined =>
+    rule.conditions.some((one) => fails(rule, one))
+      ? undefined
+      : { ...rule, conditions: rule.conditions.filter((one) => !isAboutAgent(one)) };
+  const decided = new Map(asking.map(([at, rule]) => [at, withoutAgent(rule)]));
+  const key = Array.from(decided.values(), (rule) => (rule ? 1 : 0)).join('');
+  const choose = () => rules.flatMap((rule, at) => (decided.has(at) ? (decided.get(at) ?? []) : rule));
+  return remember(forAgents, key, choose, Math.ceil(maxKeptRules / rules.length));
 }

@@ -65,9 +65,10 @@ async function findNearest(request: ApiRequest, { search, findPolicy }: NearestD
   const query = { query: `${namespace} ${slug}`, view: 'brief', page_size: '100' };
   const { intents } = found.parse((await search(innerRequest(request, { query }))).body);
   const policy = await findPolicy?.(request.baseUrl);
+  const sight = policy && sightOf(policy);
   const words = questionWords(slug);
   return intents
-    .filter(({ intent_uid }) => !policy || sightOf(policy).covers(intent_uid))
+    .filter(({ intent_uid }) => !sight || sight.covers(intent_uid))
     .map(({ intent_uid, intent_name }) => {
       const share = changedShare(asked, intent_uid);
       const own = wordsOf(`${splitIntentUid(intent_uid).slug} ${intent_name}`);

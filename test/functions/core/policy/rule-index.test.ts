@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { Condition } from '../../../../functions/core/policy/conditions.ts';
+import type { Condition, Scalar } from '../../../../functions/core/policy/conditions.ts';
 import { judge, namesIntent, rulesFor } from '../../../../functions/core/policy/judge.ts';
 import type { Rule } from '../../../../functions/core/policy/reading.ts';
-import { rulesNaming, rulesOf } from '../../../../functions/core/policy/rule-index.ts';
+import { rulesKnowing, rulesNaming, rulesOf } from '../../../../functions/core/policy/rule-index.ts';
 import { coversEntry, foldNamespace, isRuledOut } from '../../../../functions/core/policy/scope.ts';
 
 const condition = (members: Pick<Condition, 'subject' | 'values'> & Partial<Condition>): Condition => ({
@@ -75,6 +75,31 @@ describe('the index of a policy', () => {
     const list = fc.sample(rules, { seed: 1, numRuns: 20 }).flat();
     expect(rulesOf(list, { account: 'key-2', agentId: 'one' })).toBe(rulesOf(list, { account: 'key-3', agentId: 'two' }));
     expect(rulesOf(list, { account: 'key-1' })).not.toBe(rulesOf(list, { account: 'key-2' }));
+  });
+
+  test('the rules that know an agent judge each of its calls as all rules do, and are one list for agents of whom the same holds', () => {
+    const onAgent = fc
+      .record({
+        subject: fc.constantFrom({ of: 'agentKey' as const }, { of: 'agentDomain' as const }),
+        comparison: fc.constantFrom('eq' as const, 'neq' as const, 'gt' as const),
+        // a number cannot be compared with a key
+        values: fc.constantFrom<Scalar[]>(['key-1'], ['acme.example'], [5]),
+      })
+      .map(condition);
+    const conditional = fc
+      .tuple(rules, fc.array(fc.array(onAgent, { maxLength: 2 }), { minLength: 30, maxLength: 30 }))
+      .map(([list, more]) =>
+        list.map((one, at) => ({ ...one, conditions: [...one.conditions.filter(({ isAssignee }) => !isAssignee), ...(more[at] ?? [])] })),
+      );
+    fc.assert(
+      fc.property(conditional, agent, uid, fc.constantFrom(['x'], []), (list, who, intentUid, tags) => {
+        const call = { ...who, intentUid, tags, parameters: {}, nowMs: 0 };
+        const known = rulesKnowing(list, who);
+        expect(judge(known, call).isPermitted).toBe(judge(list, call).isPermitted);
+        expect(rulesKnowing(list, { ...who, agentId: 'another' })).toBe(known);
+      }),
+      { numRuns: 500 },
+    );
   });
 
   test('the index of a policy subtracts exactly the entries that a prohibition covers, whatever the letter case of the namespace', () => {
