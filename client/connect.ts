@@ -165,7 +165,12 @@ export async function connect(url: string, options: ConnectOptions): Promise<Int
   }
 
   /** Sends a request with a PAT, and retries with a new PAT if that one is refused. */
-  async function sendWithPat(method: string, path: string, { headers, ...options }: SendOptions): Promise<Exchange> {
+  async function sendWithPat(
+    method: string,
+    path: string,
+    { headers, ...options }: SendOptions,
+    idempotencyKey?: string,
+  ): Promise<Exchange> {
     const { signal } = options;
     let pat = await orAborted(pats.obtain(), signal);
     for (let replacements = 0; ; replacements++) {
@@ -174,7 +179,6 @@ export async function connect(url: string, options: ConnectOptions): Promise<Int
         const prepare = async () => ({ headers: { ...(await authorize(used, method, path)), ...headers } });
         return await http.send(method, path, { ...options, prepare });
       } catch (error) {
-        const idempotencyKey = headers?.['Idempotency-Key'];
         if (idempotencyKey !== undefined && error instanceof IntentGateError) Object.assign(error, { idempotencyKey });
         if (replacements === maxReplacements || !needsNewPat(error)) throw error;
         pat = await orAborted(pats.replace(pat, error), signal);
@@ -192,26 +196,26 @@ export async function connect(url: string, options: ConnectOptions): Promise<Int
     });
   }
 
-  const readState = async (execution: string, signal: AbortSignal | undefined): Promise<Exchange> => {
+  const readState = async (execution: string, signal: AbortSignal | undefined, key?: string): Promise<Exchange> => {
     const id = execution.slice(execution.lastIndexOf('/') + 1);
-    return sendWithPat('GET', `/api/executions/${encodeURIComponent(id)}`, { signal });
+    return sendWithPat('GET', `/api/executions/${encodeURIComponent(id)}`, { signal, effect: key === undefined ? undefined : 'call' }, key);
   };
 
   /**
    * Waits until a call has ended.
    * @throws Refusal if the call was refused. Fetching that by repeating the request could make another call, because the idempotency key may be free again
    */
-  async function waitForEnd(pending: PendingExecution, wait: ExecuteOptions['wait'], signal: AbortSignal | undefined): Promise<void> {
+  async function waitForEnd(pending: PendingExecution, { wait, signal }: ExecuteOptions, idempotencyKey: string): Promise<void> {
     let state: ExecutionState = pending;
     let read: Exchange | undefined;
     for (let shown: string | undefined; isPending(state); state = parseForwarded(read.text) as ExecutionState) {
       if (typeof wait === 'function' && state.status !== shown) wait(state);
       shown = state.status;
       await pause(pollMs, signal);
-      read = await readState(state.execution, signal);
+      read = await readState(state.execution, signal, idempotencyKey);
     }
     if (!read || state.status !== 'done' || state.outcome.status < 400) return;
-    throw readFailure({ ...read, ...state.outcome, headers: new Headers() });
+    throw Object.assign(readFailure({ ...read, ...state.outcome, headers: new Headers() }), { idempotencyKey });
   }
 
   return {
@@ -237,10 +241,10 @@ export async function connect(url: string, options: ConnectOptions): Promise<Int
         ...(respondAsync && { Prefer: 'respond-async' }),
         ...(traceparent !== undefined && { traceparent }),
       };
-      const ask = () => sendWithPat('POST', executePath, { body, headers: own, signal, intentUid });
+      const ask = () => sendWithPat('POST', executePath, { body, headers: own, signal, intentUid }, idempotencyKey);
       let answered = await ask();
       if (answered.status === 202 && wait) {
-        await waitForEnd(answered.body as PendingExecution, wait, signal);
+        await waitForEnd(answered.body as PendingExecution, options, idempotencyKey);
         answered = await ask();
       }
       const { status, body: answer, text, headers } = answered;

@@ -178,12 +178,15 @@ export type Effect = keyof typeof mayBeDone;
 /** Nothing answered. An execution may have taken effect; it can be repeated safely with the same idempotency key. */
 export class Unreachable extends IntentGateError {
   override readonly name = 'Unreachable';
+  /** undefined if nothing was sent, or the request has no effect */
+  readonly effect: Effect | undefined;
 
   /** @param proxy - in words, if the gate is reached through one */
   constructor(url: string, cause: unknown, proxy?: string, effect?: Effect) {
     const [through, also] = proxy === undefined ? ['', ''] : [` through ${proxy}`, ' the proxy,'];
     const advice = effect ? mayBeDone[effect] : `Check the address,${also} and whether the gate is running.`;
     super('UNREACHABLE', `Nothing answers at ${url}${through}. ${advice}`, { cause });
+    this.effect = effect;
   }
 }
 

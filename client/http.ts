@@ -32,6 +32,8 @@ export interface ExchangeOptions {
   /** sent instead of `body` */
   raw?: { text: string; mediaType: string } | undefined;
   signal?: AbortSignal | undefined;
+  /** what the request causes; in `send`, found out by itself for changes, and for calls of `intentUid` */
+  effect?: Effect | undefined;
 }
 
 export interface SendOptions extends ExchangeOptions {
@@ -85,7 +87,7 @@ export function openHttp(options: HttpOptions): Http {
   let hasAnswered = false;
 
   async function exchange(method: string, path: string, given: ExchangeOptions = {}): Promise<Exchange> {
-    const { query = {}, headers, bearer, body, raw, signal } = given;
+    const { query = {}, headers, bearer, body, raw, signal, effect } = given;
     const sent = raw ?? (body === undefined ? undefined : { text: stringifyJson(body), mediaType: 'application/json' });
     const parameters = new URLSearchParams(
       Object.entries(query).flatMap(([name, value]): [string, string][] =>
@@ -127,7 +129,7 @@ export function openHttp(options: HttpOptions): Http {
       };
     } catch (cause) {
       signal?.throwIfAborted();
-      throw new Unreachable(url, cause, proxy?.name);
+      throw new Unreachable(url, cause, proxy?.name, isUnsent(cause) ? undefined : effect);
     }
   }
 
@@ -157,9 +159,9 @@ export function openHttp(options: HttpOptions): Http {
     let waitedMs = 0;
     let failures = 0;
     let refusals = 0;
-    // what agents prepare is repeated safely
-    const isChange = method !== 'GET' && prepare === undefined;
-    const effect = intentUid !== undefined ? 'call' : isChange ? 'change' : undefined;
+    // what agents prepare is repeated safely; dry runs and tests change nothing
+    const isChange = method !== 'GET' && prepare === undefined && request.query?.dry_run === undefined && !path.endsWith('/test');
+    const { effect = intentUid !== undefined ? 'call' : isChange ? 'change' : undefined } = request;
     /** whether an earlier attempt may have had its effect */
     let mayBeDone = false;
     const wait = async (ms: number, failure: Error) => {
@@ -182,10 +184,10 @@ export function openHttp(options: HttpOptions): Http {
       const hadAnswered = hasAnswered;
       let answer: Exchange;
       try {
-        answer = await exchange(method, path, { ...request, ...(await prepare?.()) });
+        answer = await exchange(method, path, { ...request, effect, ...(await prepare?.()) });
       } catch (error) {
         if (!(error instanceof Unreachable)) throw error;
-        mayBeDone ||= !isRefused(error);
+        mayBeDone ||= error.effect !== undefined;
         const failure = mayBeDone ? new Unreachable(url, error.cause, proxy?.name, effect) : error;
         if (!hadAnswered && !isRetriedUnseen) throw failure;
         await retry(failure);
@@ -219,11 +221,15 @@ export function openHttp(options: HttpOptions): Http {
   return { url, exchange, send, now: () => Date.now() + clockOffsetMs };
 }
 
-/** Whether no connection was made, so that nothing was sent. */
-const isRefused = ({ cause }: Unreachable): boolean =>
-  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|E(HOST|NET)UNREACH|UND_ERR_CONNECT_TIMEOUT)$/.test(
-    String((cause as { cause?: { code?: unknown } } | undefined)?.cause?.code),
-  );
+/** Codes of failures before a connection is made: to the gate or its proxy, of TLS, and of the proxy. */
+const unsent =
+  /^(ECONNREFUSED|ENOTFOUND|EAI_\w+|E(HOST|NET)UNREACH|EPROTO|UND_ERR_CONNECT_TIMEOUT|UNABLE_TO_\w+|\w*CERT\w*|ERR_(PROXY|SSL|TLS)\w*)$/;
+
+/** Whether no connection was made, so that nothing was sent. `fetch` wraps the error that has the code. */
+function isUnsent(cause: unknown): boolean {
+  const { code, cause: inner } = cause as { code?: unknown; cause?: { code?: unknown } };
+  return unsent.test(String(code ?? inner?.code));
+}
 
 /** Exponential backoff up to 8 s with jitter. */
 const pauseMs = (failures: number): number => Math.min(firstPauseMs * 2 ** (failures - 1), 8_000) * (0.5 + Math.random());

@@ -61,7 +61,9 @@ export function openMcpBridge({ http, publicUrl, signer, store, acceptCommand, s
       }),
       ...(session !== undefined && { 'Mcp-Session-Id': session }),
     };
-    const answer = await http.exchange('POST', '/mcp', { headers, bearer, raw: { text: line, mediaType: 'application/json' }, signal });
+    const effect = name === 'execute_intent' ? 'call' : undefined;
+    const raw = { text: line, mediaType: 'application/json' };
+    const answer = await http.exchange('POST', '/mcp', { headers, bearer, raw, signal, effect });
     if (method === 'initialize') session = answer.headers.get('mcp-session-id') ?? undefined;
     return { status: answer.status, body: readObject(answer.text) };
   }
@@ -207,6 +209,6 @@ function nextStep(error: IntentGateError): string {
   if (error.code === 'UNREACHABLE')
     return `Make the same call again later, with the same idempotency_key if it had one. If there is still no answer, ${tell.toLowerCase()}.`;
   if ((error instanceof Refusal || error instanceof UnexpectedAnswer) && (error.status === 429 || error.status >= 500))
-    return 'Make the same call again later.';
+    return 'Make the same call again later, with the same idempotency_key if it had one.';
   return `${tell}.`;
 }

@@ -31,7 +31,7 @@ export function findProxy(address: string, env: Record<string, string | undefine
       fetch: openFetch(node.getBuiltinModule(`node:${protocol.slice(0, -1)}`), url.href),
     };
   const name = `the proxy in ${variable}, which must be an address such as http://proxy.example:3128, with / ? # in a password as %2F %3F %23`;
-  return { name, fetch: () => Promise.reject(new TypeError('unsupported proxy')) };
+  return { name, fetch: () => Promise.reject(Object.assign(new TypeError('unsupported proxy'), { code: 'ERR_PROXY' })) };
 }
 
 /**

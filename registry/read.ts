@@ -13,7 +13,7 @@ import { findNearest } from './policy/unknown-names.ts';
 export const pageSize = 100;
 
 export async function* readPages<T extends z.ZodType>(
-  api: Api,
+  api: Pick<Api, 'call'>,
   path: string,
   query: ExchangeOptions['query'],
   schema: T,

@@ -91,11 +91,15 @@ export async function runCommand(
 const isOfAdmin = ({ status, details: { reason } }: Refusal): boolean =>
   status === 401 || (status === 403 && (reason === 'not_admin' || reason === 'namespace'));
 
+/** The key under which a call that failed can be repeated. */
+const keyOf = (error: unknown) =>
+  error instanceof IntentGateError && error.idempotencyKey !== undefined ? { idempotency_key: error.idempotencyKey } : {};
+
 /** The error in the gate's error format; undefined for bugs. */
 function toComplaint(error: unknown) {
   const complain = (reason: ExitReason, code: string, details: Record<string, unknown> = {}) => ({
     reason,
-    error: { code, message: (error as Error).message, details },
+    error: { code, message: (error as Error).message, details: { ...details, ...keyOf(error) } },
   });
   if (error instanceof CommanderError) {
     const message = error.code === 'commander.help' ? 'Name a command; --help lists them.' : error.message.replace(/^error: /, '');
@@ -110,8 +114,12 @@ function toComplaint(error: unknown) {
 
 function complain({ reason, error: { code, message, details } }: NonNullable<ReturnType<typeof toComplaint>>): void {
   printRemark(code === reason ? message : `${code}: ${message}`);
-  const { issues, changes, request_id } = details as { issues?: Issue[]; changes?: string[]; request_id?: string };
+  const { issues, changes, request_id, idempotency_key } = details as Partial<Record<string, string>> & {
+    issues?: Issue[];
+    changes?: string[];
+  };
   for (const { path, problem } of issues ?? []) printRemark(`  ${path || '/'} ${problem}`);
   for (const change of changes ?? []) printRemark(`  ${change}`);
   if (request_id !== undefined) printRemark(`  request ${request_id}`);
+  if (idempotency_key !== undefined) printRemark(`  to repeat the call, add --idempotency-key ${idempotency_key}`);
 }

@@ -128,8 +128,7 @@ export function openTerminal(format: 'text' | 'json' | 'csv', { stdin, stdout, s
     async watch(isWatched: true | undefined, work: () => Promise<void>) {
       if (!isWatched) return work();
       const stopped = new AbortController();
-      // see `bin/closed-pipe.js`
-      process.once('SIGTERM', () => stopped.abort());
+      stdout.once('error', () => stopped.abort());
       while (!stopped.signal.aborted) {
         isNewScreen = stdout.isTTY === true && process.env.TERM !== 'dumb';
         await work();

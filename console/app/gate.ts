@@ -66,8 +66,7 @@ export interface Answered<T> {
 export async function ask<T>(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, options?: ApiCallOptions): Promise<Answered<T>> {
   const bearer = method === 'GET' ? viewerToken() : undefined;
   const { body, headers } = await api.call(method, path, { ...(bearer && { bearer }), ...options }).catch((error: unknown) => {
-    const isChange = method !== 'GET' && options?.query?.dry_run === undefined && !path.endsWith('/test');
-    throw isChange && error instanceof Unreachable ? new Unanswered('Reload the page before you make the change again.') : error;
+    throw error instanceof Unreachable && error.effect ? new Unanswered('Reload the page before you make the change again.') : error;
   });
   return { value: body as T, etag: headers.get('etag') ?? undefined, next: nextQuery(headers) };
 }

@@ -5,7 +5,7 @@ import { readPages } from '../read.ts';
 import { isRepeated } from '../save.ts';
 
 /** The policies that have been published, newest first, as far back as the log is kept; `version` names one, for {@link readVersion}. */
-export async function* listVersions(api: Api) {
+export async function* listVersions(api: Pick<Api, 'call'>) {
   for await (const { entries } of readPages(api, '/api/changes', { kind: 'policy', id: 'policy' }, changePage, true)) {
     for (const { seq, at, actor, changes } of entries)
       for (const { digest_after: version } of changes) if (version !== undefined) yield { seq, at, actor, version };
@@ -31,7 +31,9 @@ export async function publishPolicy(api: Pick<Api, 'call'>, policy: unknown, eta
     if (isDryRun || !isRepeated(error)) throw error;
     const { etag: inForce } = await readVersion(api);
     const published = await publishPolicy(api, policy, inForce, true);
-    if (inForce !== `"${published.digest}"`) throw error;
-    return published;
+    // the dry run names the last entry about policies, which may be one about a trial
+    if (inForce === `"${published.digest}"`)
+      for await (const { seq, version } of listVersions(api)) if (version === published.version) return { ...published, seq };
+    throw error;
   }
 }

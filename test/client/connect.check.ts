@@ -348,6 +348,24 @@ describe('after a network failure', () => {
     expect(upstream.seen).toHaveLength(1);
   });
 
+  test('the error of a call that was awaited names its key, whether its state could not be read or it was refused', async () => {
+    const pending = (id: string) => Response.json({ status: 'working', execution: `${baseUrl}/api/executions/${id}` }, { status: 202 });
+    const error = { code: 'INTENT_EXECUTION_FAILED', message: 'It broke.', details: {} };
+    const refused = { status: 'done', execution: 'b', outcome: { status: 502, body: { error } } };
+    service.faults['/api/executions/a'] = ['lost before', 'lost before'];
+    service.faults['/api/executions/b'] = [Response.json(refused)];
+    const failures = ['a', 'b'].map(async (id) => {
+      const client = await open({ maxAttempts: 2 });
+      await client.obtainPat();
+      service.faults[executePath] = [pending(id)];
+      return run(client, { idempotencyKey: `key-${id}`, wait: true }).catch((caught) => caught);
+    });
+    expect(await Promise.all(failures)).toMatchObject([
+      { code: 'UNREACHABLE', effect: 'call', idempotencyKey: 'key-a' },
+      { code: 'INTENT_EXECUTION_FAILED', status: 502, idempotencyKey: 'key-b' },
+    ]);
+  });
+
   test('the error of a PAT request has no idempotency key', async () => {
     service.faults[issuePath] = ['lost before', 'lost before'];
     const error = await run(await open({ maxAttempts: 2 })).catch((caught) => caught);

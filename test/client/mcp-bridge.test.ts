@@ -71,6 +71,23 @@ test('an id can be used again after its request has been answered or cancelled',
   expect(await last).toEqual(pong(1));
 });
 
+test.each([
+  ['execute_intent', 'The call may have been made. Execute the intent again with the same idempotency key, which makes no second call.'],
+  ['search_intents', 'Check the address, and whether the gate is running.'],
+])('a result says whether a call whose answer was lost may have been made: %s', async (name, advice) => {
+  const bridge = openMcpBridge({
+    http: openHttp({ url: 'https://gate.example', fetch: () => Promise.reject(new TypeError('fetch failed')) }),
+    publicUrl: 'https://gate.example',
+    signer: await obtainNamedKey('mcp', openMemoryKeyStore()),
+    store: { load: async () => undefined, save: async () => undefined },
+    acceptCommand: 'accept it',
+    send: () => undefined,
+  });
+  const params = { name, arguments: { pat: 'of-the-host' } };
+  const answer = await bridge.answer(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }));
+  expect(JSON.stringify(answer)).toContain(`Nothing answers at https://gate.example. ${advice}`);
+});
+
 test('two requests under one id are both answered', async () => {
   const { answer, release } = await openBridge();
   const both = [answer(ping(1)), answer(ping(1))];

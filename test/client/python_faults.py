@@ -236,7 +236,7 @@ for steps in (
     try:
         came = agent(on_policy=lambda *_: True, max_attempts=3, max_wait=4).execute("a:b:v1", {})
     except intent_gate.IntentGateError as error:
-        came = f"{error.code} {error.status} {error.retry_after_seconds}"
+        came = f"{error.code} {error.status} {error.retry_after_seconds}{' may be made' * ('may have been made' in str(error))}"
     print(f"{steps[0]}:", len(seen) - sent, len(set(seen[sent:])), came)
 script[:] = []
 

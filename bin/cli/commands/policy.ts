@@ -151,7 +151,7 @@ async function publish(
   await terminal.requireConfirmation(`Publish this policy? ${consequence}.`, yes);
   const published = await publishPolicy(api, policy, etag);
   terminal.result(
-    { ...published, published: true },
+    { ...published, changes, warnings, agents, published: true },
     `Published as entry ${published.seq}; ${consequence}. Undo it with: npx intent-gate history undo ${published.seq}`,
   );
 }

@@ -24,6 +24,7 @@ export function addTry(program: CommandUnknownOpts): void {
     .option('--params <file>', 'file with all parameters as a JSON or YAML object; - for stdin')
     .addOption(agentOptions.publicUrl)
     .addOption(agentOptions.agentDirectory)
+    .option('--idempotency-key <key>', 'repeat an earlier call, which was not answered, without making it twice')
     .option('--receipt <file>', 'write the receipt of the execution to this file, for "receipt save"')
     .addOption(agentOptions.acceptPolicy)
     .action(async (words, options, command) => {
@@ -37,7 +38,7 @@ export function addTry(program: CommandUnknownOpts): void {
       const read = (written: string, name: string) => readValueFor(written, find(name));
       const parameters = { ...(await readParameters(options.params)), ...readPairs(options.param ?? [], read) };
       const complete = { ...parameters, ...(await askMissing(context, intent, parameters)) };
-      const { agentId, answer, receipt, upstream } = await execute(context, agent, intent.intent_uid, complete);
+      const { agentId, answer, receipt, upstream } = await execute(context, agent, intent.intent_uid, complete, options);
       if (options.receipt !== undefined) {
         if (!receipt)
           throw new CliFailure('failure', `The intent was executed, but the gate issued no receipt: ${toPrintableJson(answer)}`);
@@ -51,14 +52,22 @@ export function addTry(program: CommandUnknownOpts): void {
     });
 }
 
-async function execute({ terminal }: CliContext, { agentId, gate }: Agent, uid: string, parameters: Values) {
+async function execute(
+  { terminal }: CliContext,
+  { agentId, gate }: Agent,
+  uid: string,
+  parameters: Values,
+  { idempotencyKey }: { idempotencyKey?: string | undefined },
+) {
   const wait = (state: PendingExecution) => {
     const id = executionIdOf(state);
     if (state.status === 'working') terminal.remark('The call is being made.');
     else
       terminal.remark(`The call waits for approval until ${state.expires_at}. An admin decides with: intent-gate approvals approve ${id}`);
   };
-  const answer = await gate.execute(uid, parameters, { wait }).catch(explainForeignPolicy);
+  const answer = await gate
+    .execute(uid, parameters, { wait, ...(idempotencyKey !== undefined && { idempotencyKey }) })
+    .catch(explainForeignPolicy);
   const head = upstreamOf(answer);
   const upstream = head && { status: head.status, headers: Object.fromEntries(head.headers) };
   return { agentId, answer, receipt: receiptOf(answer), upstream };

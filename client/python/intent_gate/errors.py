@@ -118,13 +118,15 @@ class Deferred(IntentGateError):
         self.idempotency_key = idempotency_key
 
 
+MAY_BE_MADE = "The call may have been made. Execute the intent again with the same idempotency key, which makes no second call."
+
+
 class Unreachable(IntentGateError):
     """Nothing answered. An execution may have taken effect; it can be repeated safely with the same idempotency_key."""
 
     def __init__(self, url: str, proxy: Optional[str] = None, may_be_made: bool = False) -> None:
         through, also = ("", "") if proxy is None else (f" through the proxy {proxy}", " the proxy,")
-        made = "The call may have been made. Execute the intent again with the same idempotency key, which makes no second call."
-        advice = made if may_be_made else f"Check the address,{also} and whether the gate is running."
+        advice = MAY_BE_MADE if may_be_made else f"Check the address,{also} and whether the gate is running."
         super().__init__("UNREACHABLE", f"Nothing answers at {url}{through}. {advice}")
 
 

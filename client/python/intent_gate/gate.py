@@ -18,7 +18,7 @@ from typing import Any, Callable, Dict, List, Mapping, NoReturn, Optional, Seque
 
 from .answers import Answer, ExecutionState, FullIntent, IntentPage, Policy
 from .canonical import AsWritten, canonical_digest
-from .errors import Deferred, IntentGateError, PolicyDeclined, RateLimited, Refusal, Unreachable, UnexpectedAnswer, describe_used_up
+from .errors import MAY_BE_MADE, Deferred, IntentGateError, PolicyDeclined, RateLimited, Refusal, Unreachable, UnexpectedAnswer, describe_used_up
 from .keys import Key
 from .wire import describe_limit, life_seconds, opener, pause, proxy_of, read_address, read_answer, read_error, read_limits, refusal_of, require_policy_of, write_json
 
@@ -40,6 +40,9 @@ _MAX_REPLACEMENTS = 2
 
 #: polling interval while waiting for a call
 _POLL_SECONDS = 2.0
+
+#: failures before a connection is made: of TLS, and of the proxy
+_UNSENT = re.compile(r"SSL|OSError\('Tunnel connection failed|'unsupported proxy'")
 
 #: set when the caller no longer waits for a call
 given_up: contextvars.ContextVar[Optional[threading.Event]] = contextvars.ContextVar("given_up", default=None)
@@ -179,14 +182,18 @@ class IntentGate:
             headers["traceparent"] = traceparent
         if respond_async:
             headers["Prefer"] = "respond-async"
-        for is_last in (wait is False, True):
-            answer = self._send_with_pat("POST", "/api/intents/execute", headers, body, intent_uid, self._parse_float)
-            if answer.status != 202:
-                break
-            state = cast(ExecutionState, dict(answer))
-            if is_last:
-                raise Deferred(state, key)
-            self._wait_for_end(state, wait)
+        try:
+            for is_last in (wait is False, True):
+                answer = self._send_with_pat("POST", "/api/intents/execute", headers, body, intent_uid, self._parse_float)
+                if answer.status != 202:
+                    break
+                state = cast(ExecutionState, dict(answer))
+                if is_last:
+                    raise Deferred(state, key)
+                self._wait_for_end(state, wait)
+        except IntentGateError as error:
+            error.idempotency_key = key
+            raise
         if answer.receipt:
             answer.receipt["parameters"] = write_json(parameters, ensure_ascii=False)
         return answer
@@ -227,7 +234,6 @@ class IntentGate:
             try:
                 return self._send(method, path, lambda: ({**self._authorize(method, path, pat), **headers}, body), intent_uid, parse_float)
             except IntentGateError as error:
-                error.idempotency_key = headers.get("Idempotency-Key")
                 is_for_another_pat = error.code == "UNAUTHORIZED" or error.details.get("reason") == "policy_changed"
                 replacements += 1
                 if not is_for_another_pat or replacements > _MAX_REPLACEMENTS:
@@ -351,6 +357,11 @@ class IntentGate:
             _log.log(logging.WARNING if seconds >= 1 else logging.DEBUG, "Waiting %.1f s. %s", seconds, error)
             abandoned.wait(seconds)
 
+        def note_effect(status: int, error: IntentGateError) -> IntentGateError:
+            if intent_uid is None or not isinstance(error, UnexpectedAnswer) or (300 <= status < 500 and not may_be_made):
+                return error
+            return UnexpectedAnswer(error.status, f"{error.message} {MAY_BE_MADE}", error.retry_after_seconds)
+
         while True:
             free_at, used_up = (0.0, "") if intent_uid is None else self._quota_at(intent_uid)
             if free_at > time.time():
@@ -369,7 +380,8 @@ class IntentGate:
             except (OSError, http.client.HTTPException) as cause:
                 failures += 1
                 # without a connection, nothing was sent
-                is_sent = not isinstance(getattr(cause, "reason", None), (ConnectionRefusedError, socket.gaierror))
+                reason = getattr(cause, "reason", None)
+                is_sent = not isinstance(reason, (ConnectionRefusedError, socket.gaierror)) and not _UNSENT.match(repr(reason))
                 may_be_made = may_be_made or (is_sent and intent_uid is not None)
                 unreachable = Unreachable(self._url, proxy_of(self._url), may_be_made)
                 if failures >= self._max_attempts:
@@ -379,8 +391,11 @@ class IntentGate:
             if intent_uid is not None:
                 self._note_limits(intent_uid, fields)
             if status < 300:
-                return read_answer(status, fields, text, parse_float)
-            error = read_error(status, fields, text)
+                try:
+                    return read_answer(status, fields, text, parse_float)
+                except UnexpectedAnswer as unexpected:
+                    raise note_effect(status, unexpected) from unexpected.__cause__
+            error = note_effect(status, read_error(status, fields, text))
             seconds, reason = error.retry_after_seconds, error.details.get("reason")
             if status == 429:
                 seconds = 1 if seconds is None else seconds

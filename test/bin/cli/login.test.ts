@@ -157,7 +157,7 @@ describe('the tokens of a session', () => {
 
 test('a token of the environment that the gate does not accept is refused before a read that would lack drafts', async () => {
   const server = createServer((request, response) =>
-    response.writeHead(request.headers.authorization === 'Bearer good' ? 200 : 401).end('{}'),
+    response.writeHead({ 'Bearer good': 200, 'Bearer user': 403 }[String(request.headers.authorization)] ?? 401).end('{}'),
   );
   const url = `http://127.0.0.1:${await listen(server)}`;
   const get = (token: string) => {
@@ -167,6 +167,8 @@ test('a token of the environment that the gate does not accept is refused before
       .finally(() => delete process.env.INTENT_GATE_TOKEN);
   };
   expect(await get('good')).toBe('good');
+  // of a user who is no admin, whose reads are those of everybody
+  expect(await get('user')).toBe('user');
   await expect(get('bad')).rejects.toThrow(`The gate at ${url} does not accept INTENT_GATE_TOKEN`);
   await close(server);
 });

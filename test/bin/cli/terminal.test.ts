@@ -12,7 +12,7 @@ const { run } = await openCommandLine(makeFolder());
 function openWith(columns: number | undefined) {
   const stdout = Object.assign(new PassThrough(), columns === undefined ? {} : { isTTY: true, columns });
   const terminal = openTerminal('text', { ...process, stdout } as unknown as typeof process);
-  return { terminal, written: () => String(stdout.read()) };
+  return { terminal, stdout, written: () => String(stdout.read()) };
 }
 
 const rows = [
@@ -37,12 +37,11 @@ test.each<[string, number | undefined, string]>([
 });
 
 test('a command with --watch ends once nobody reads its output', async () => {
-  const { terminal } = openWith(undefined);
+  const { terminal, stdout } = openWith(undefined);
   let times = 0;
-  // as `bin/closed-pipe.js` does
   await terminal.watch(true, async () => {
     times++;
-    process.emit('SIGTERM');
+    stdout.emit('error', new Error('EPIPE'));
   });
   expect(times).toBe(1);
 });
@@ -51,12 +50,12 @@ test.each([
   ['xterm', true],
   ['dumb', false],
 ])('a command with --watch clears the screen if the terminal can do so: %s', async (name, clears) => {
-  const { terminal, written } = openWith(80);
+  const { terminal, stdout, written } = openWith(80);
   const { TERM } = process.env;
   process.env.TERM = name;
   await terminal.watch(true, async () => {
     terminal.say('now');
-    process.emit('SIGTERM');
+    stdout.emit('error', new Error('EPIPE'));
   });
   if (TERM === undefined) delete process.env.TERM;
   else process.env.TERM = TERM;

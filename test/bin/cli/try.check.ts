@@ -1,6 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
+import { startFaultyProxy } from '../../support/faulty-proxy.ts';
 import { openCommandLine } from './command-line.ts';
 import { documentOf, responses, serve, startSignedIn } from './signed-in.ts';
 
@@ -53,6 +54,31 @@ test('"try" shows the header fields of an answer, and the reason of a refusal', 
     const { code, stderr } = await execute('post-archived');
     expect([code, stderr]).toEqual([1, expect.stringContaining('\nThe service said: Project 7 is archived\n')]);
   } finally {
+    await stop();
+  }
+});
+
+test('"try" names the key of a call whose answer was lost, with which the call is not made twice', async () => {
+  let calls = 0;
+  const { address, stop } = await serve((_, response) => void response.end(`{"calls":${++calls}}`));
+  const proxy = await startFaultyProxy(stack.base_url, {});
+  try {
+    const file = await writeTo('counted.json', documentOf('Counted', address, { '/a': { post: { operationId: 'count', responses } } }));
+    await succeed('import', file, '--namespace', 'counted.example');
+    const execute = (...options: string[]) =>
+      someone.run(['try', '--intent', 'counted.example:count:v1', '--url', proxy.endpoint, '--public-url', stack.base_url, ...options]);
+    expect(await execute('--accept-policy')).toMatchObject({ code: 0 });
+    const { requests } = proxy.counts;
+    expect(await execute()).toMatchObject({ code: 0 });
+    // all but the last request of a command succeed, which is sent four times
+    proxy.next = [...Array(proxy.counts.requests - requests - 1).fill('none'), ...Array(4).fill('dropAfter')];
+    const { code, stderr } = await execute();
+    expect(code).toBe(5);
+    const [, key = ''] = /The call may have been made\. .*\n {2}to repeat the call, add --idempotency-key (\S+)\n$/.exec(stderr) ?? [];
+    expect(JSON.parse((await execute('--idempotency-key', key, '--json')).stdout).answer).toEqual({ calls: 3 });
+    expect(calls).toBe(3);
+  } finally {
+    await proxy.stop();
     await stop();
   }
 });
