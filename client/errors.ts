@@ -83,7 +83,7 @@ export class Refusal extends IntentGateError {
   readonly requestId: string | undefined;
   /** when to retry, in milliseconds from now */
   readonly retryAfterMs: number | undefined;
-  /** whether an earlier attempt, whose answer was lost, may have made the change */
+  /** whether an earlier attempt, whose answer was lost, may have made the change or call */
   readonly mayBeDone: boolean;
 
   constructor({ status, code, message, details, requestId, retryAfterMs, mayBeDone = false }: RefusalParts) {
@@ -175,7 +175,7 @@ const mayBeDone = {
 /** What a request that was sent may have caused. */
 export type Effect = keyof typeof mayBeDone;
 
-/** Nothing answered. An execution may have taken effect; it can be repeated safely with the same idempotency key. */
+/** Nothing answered. If `effect` is set, the request may have had it; an execution can be repeated safely under its `idempotencyKey`. */
 export class Unreachable extends IntentGateError {
   override readonly name = 'Unreachable';
   /** undefined if nothing was sent, or the request has no effect */

@@ -73,7 +73,7 @@ export interface Http {
 
 const firstPauseMs = 250;
 
-const earlierAttempt = 'The answer to an earlier attempt was lost; that attempt may have made the change.';
+const earlierAttempt = (effect: Effect) => `The answer to an earlier attempt was lost; that attempt may have made the ${effect}.`;
 
 export function openHttp(options: HttpOptions): Http {
   const { url, maxAttempts = 4, maxWaitMs = 90_000, timeoutMs = 35_000, isRetriedUnseen = true, parse, sleep = pause, onWait } = options;
@@ -198,7 +198,9 @@ export function openHttp(options: HttpOptions): Http {
       if (status === 204 || (status >= 200 && status < 300 && isObject(body))) return answer;
 
       const isHeard = mayBeDone || status < 300 || status >= 500;
-      const failure = readFailure(answer, isChange && mayBeDone, isHeard ? effect : undefined);
+      // under its key, a call is answered as before, unless its caller is refused
+      const isLost = mayBeDone && (isChange || status === 401 || status === 403);
+      const failure = readFailure(answer, isLost ? effect : undefined, isHeard ? effect : undefined);
       if (failure instanceof Refusal && failure.mayBeDone && method === 'DELETE' && status === 404) return answer;
       const requestedMs = retryAfterMs(headers);
       const reason = failure instanceof Refusal ? failure.details.reason : undefined;
@@ -210,7 +212,7 @@ export function openHttp(options: HttpOptions): Http {
         if (intentUid !== undefined && reason !== 'waiting_calls') noteWait(intentUid, ms, words);
         await wait(ms, new RateLimited(ms, words, failure));
       } else if (isUnavailable || (status === 504 && intentUid === undefined) || (status === 409 && reason === 'running')) {
-        mayBeDone ||= status === 504;
+        mayBeDone ||= status >= 500 && !(failure instanceof Refusal && failure.details.outcome === 'not_sent');
         await retry(failure, requestedMs);
       } else {
         throw failure;
@@ -268,10 +270,10 @@ function retryAfterMs(headers: Headers, { retry_after_seconds: seconds }: Record
 }
 
 /**
- * @param mayBeDone - whether an earlier attempt, whose answer was lost, may have made the change
+ * @param lost - what an earlier attempt may have caused, whose answer was lost
  * @param effect - what the request may have caused, if this is not the answer of a gate
  */
-export function readFailure(answer: Exchange, mayBeDone = false, effect?: Effect): Refusal | UnexpectedAnswer {
+export function readFailure(answer: Exchange, lost?: Effect, effect?: Effect): Refusal | UnexpectedAnswer {
   const { status, headers, body } = answer;
   const error = isObject(body) ? body.error : undefined;
   if (status < 400 || !isObject(error) || typeof error.code !== 'string' || typeof error.message !== 'string')
@@ -280,8 +282,8 @@ export function readFailure(answer: Exchange, mayBeDone = false, effect?: Effect
   return new Refusal({
     status,
     code: error.code as GateErrorCode,
-    message: mayBeDone ? `${error.message} ${earlierAttempt}` : error.message,
-    mayBeDone,
+    message: lost ? `${error.message} ${earlierAttempt(lost)}` : error.message,
+    mayBeDone: lost !== undefined,
     details,
     requestId: headers.get('x-request-id') ?? (typeof details.request_id === 'string' ? details.request_id : undefined),
     retryAfterMs: retryAfterMs(headers, details),

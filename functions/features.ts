@@ -29,7 +29,7 @@ import { callSignerFromEnvironment } from './web-bot-auth/signer.ts';
 /** Around the attempt of each call, the first outermost. */
 const around: readonly ((table: Table) => Around)[] = [receiptsFromEnvironment, tokensFromEnvironment];
 
-/** At most one adds a record to those that an execution reads. */
+/** What adds records to those that an execution reads: one feature at most. */
 const relatedKeys: readonly ResolverParts['relatedKeysOf'][] = [personGrantKeys];
 
 /** What notes something about each execution. */

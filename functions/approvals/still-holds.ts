@@ -9,7 +9,7 @@ export interface CheckParts {
   findPolicy: FindPolicy;
 }
 
-/** Opens the search for what makes a waiting call void, which reads the policy once. */
+/** Opens the search for what makes a waiting call void, which reads the policy once for each address. */
 export function openCheck({ intents, findPolicy }: CheckParts) {
   const policies = new Map<string, Promise<string>>();
   return async ({ content }: DeferredCall): Promise<{ change: ApiError | undefined; found: LiveIntent | undefined }> => {
@@ -22,8 +22,8 @@ export function openCheck({ intents, findPolicy }: CheckParts) {
 }
 
 /**
- * Opens the choice of calls that are worth showing: those that could still be approved, and those of which that cannot be told now. It changes nothing,
- * because during a deployment two functions may have different policies.
+ * Opens the choice of calls that are worth showing: those that could still be approved, and all while the policy or the table cannot be read. It changes
+ * nothing, because during a deployment two functions may have different policies.
  */
 export function openChoice(parts: CheckParts): (call: DeferredCall) => Promise<boolean> {
   const check = openCheck(parts);

@@ -366,6 +366,17 @@ describe('after a network failure', () => {
     ]);
   });
 
+  test('the refusal of a caller after a lost answer says that the call may have been made', async () => {
+    const client = await open();
+    const blocked = { code: 'FORBIDDEN', message: 'This agent is blocked.', details: { reason: 'agent_blocked' } };
+    service.faults[executePath] = ['lost after', Response.json({ error: blocked }, { status: 403 })];
+    expect(await run(client).catch((caught) => caught)).toMatchObject({
+      status: 403,
+      mayBeDone: true,
+      message: 'This agent is blocked. The answer to an earlier attempt was lost; that attempt may have made the call.',
+    });
+  });
+
   test('the error of a PAT request has no idempotency key', async () => {
     service.faults[issuePath] = ['lost before', 'lost before'];
     const error = await run(await open({ maxAttempts: 2 })).catch((caught) => caught);

@@ -99,6 +99,25 @@ describe('a change whose answer was lost', () => {
     });
   });
 
+  const refusalOf = (status: number, details = {}) =>
+    Response.json({ error: { code: 'CONFLICT', message: 'It is so.', details } }, { status });
+
+  test.each<[string, Response[], object | undefined]>([
+    ['a change that ran out of time and then met itself', [refusalOf(503), refusalOf(409)], { status: 409, mayBeDone: true }],
+    [
+      'a change that was not made and then met another',
+      [refusalOf(503, { outcome: 'not_sent' }), refusalOf(409)],
+      { status: 409, mayBeDone: false },
+    ],
+    ['a deletion that ran out of time and then found nothing', [refusalOf(503), refusalOf(404)], undefined],
+  ])('%s says what has become of it', async (what, answers, refused) => {
+    const fetch = async () => answers.shift() ?? Promise.reject(new Error('asked again'));
+    const api = openApi(url, { get: async () => 'token' }, { fetch, sleep: async () => {} });
+    const changed = api.call(what.includes('deletion') ? 'DELETE' : 'POST', '/api/services', { isAdmin: true });
+    if (refused) await expect(changed).rejects.toMatchObject(refused);
+    else expect(await changed).toMatchObject({ status: 404 });
+  });
+
   test('an answer of a proxy to the repetition of a change says that the change may have been made', async () => {
     const answers = [() => Promise.reject(new TypeError('fetch failed')), async () => new Response('<html>', { status: 404 })];
     const fetch = () => answers.shift()?.() ?? Promise.reject(new Error('asked again'));

@@ -9,7 +9,7 @@
  * - Stored answers: `answer-as-before.ts` withholds the outcome of an earlier request from a blocked agent, `functions/get-execution.ts` that of a
  *   deferred call.
  * - Deferred calls: before a block is confirmed, `functions/agents/block-agent.ts` voids the agent's calls that have not begun, which frees their places.
- *   A call that was stored at that moment, or approved before, is voided by `deferred-worker.ts`, also if the block has been lifted; one that still
+ *   A call that was stored at that moment, or approved before, is voided by `deferred-worker.ts`, an approved one also if the block has been lifted; one that still
  *   waits then is voided by `void-check.ts` when an admin approves it, or its agent polls or requests it again.
  */
 import type { PatClaims } from '../../../schemas/pat.ts';

@@ -34,7 +34,7 @@ export interface DeferredRunParts {
 
 /**
  * Opens the worker of deferred calls. However often it is started for a call, the call is made at most once: only the run that claims it may make it, and
- * it can be claimed only once. Policy, agent, intent and limits are read at run time; agent and intent are rechecked right before the call is sent.
+ * it can be claimed only once, unless nothing was sent and it is resumed. Policy, agent, intent and limits are read at run time; agent and intent are rechecked right before the call is sent.
  * @returns a function that makes the call of an execution; `remainingMs`: remaining time of the run
  */
 export function openDeferredRun({ deferred, intents, resolve, findPolicy, limits, relay, around, now }: DeferredRunParts) {

@@ -17,7 +17,7 @@ export interface CompiledPolicy {
   rules: readonly Rule[];
 }
 
-/** What rules grant: either all rules, or those for one agent (`rulesOf`), see {@link ./judge.ts}. */
+/** What rules grant: all, those of one agent, or those that also know it (`rule-index.ts`), see {@link ./judge.ts}. */
 export function compileRules(rules: readonly Rule[], billing?: Billing): CompiledPolicy {
   const permissions = rules.filter(({ kind }) => kind === 'permission');
   const prohibitions = rules.filter(({ kind, conditions }) => kind === 'prohibition' && conditions.length === 0).map(({ entry }) => entry);

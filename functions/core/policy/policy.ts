@@ -23,12 +23,12 @@ export interface PolicyText extends Pick<PublishedPolicy, 'policy' | 'sentences'
 export interface CurrentPolicy extends PublishedPolicy, PolicyText {
   /** exactly the response of `GET /api/policy` */
   text: string;
-  /** from {@link FindPolicy}, an unknown one */
+  /** to whom it applies; from {@link FindPolicy}, an unknown agent */
   agent: JudgedAgent;
   /** as it applies to `agent` */
   compiled: CompiledPolicy;
   compiledFor(agent: JudgedAgent): CompiledPolicy;
-  /** the same, with the conditions on the agent decided */
+  /** what the agent may see: as `compiledFor`, with the conditions on the agent decided */
   decidedFor(agent: JudgedAgent): CompiledPolicy;
   /** whether it says more or less to some agents than to others */
   dependsOnAgent: boolean;

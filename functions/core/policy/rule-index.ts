@@ -6,7 +6,7 @@ import { coveringEntries, foldNamespace, oneIntent } from './scope.ts';
 // Finds the rules that concern a call without looking at the others, so that a policy for many customers or with many prohibitions costs no more than
 // a short one. Lists of rules are indexed once, by identity; they are never changed.
 
-/** Most results that are kept for each list of rules. */
+/** Maximum number of results that are kept for each list of rules. */
 const maxKept = 10_000;
 
 const remember = <Value>(kept: Map<string, Value>, key: string, make: () => Value, max = maxKept): Value => {
@@ -96,7 +96,7 @@ const byAgentConditions = perList((rules) => ({
   forAgents: new Map<string, readonly Rule[]>(),
 }));
 
-/** Most rules in the lists that are kept for agents, because each list may have nearly all rules. */
+/** Maximum number of rules in all lists that are kept for agents, because each list may have nearly all rules. */
 const maxKeptRules = 200_000;
 
 /** The rules that may cover calls of an agent, without their conditions on the agent: the same list for agents of whom the same conditions hold. */

@@ -9,7 +9,7 @@ export interface Sight {
   judgedBy?: object;
   /** Whether the uid alone does not hide an intent: of others, nothing needs to be read. */
   covers(intentUid: string): boolean;
-  /** @param read - reads the facts about the intent, if they matter; those that cannot be told hide it */
+  /** @param read - reads the facts about the intent, if they matter; without them, it is hidden */
   shows(intentUid: string, read: () => JudgedIntent | undefined): boolean;
 }
 
