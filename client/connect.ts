@@ -241,11 +241,11 @@ export async function connect(url: string, options: ConnectOptions): Promise<Int
         ...(respondAsync && { Prefer: 'respond-async' }),
         ...(traceparent !== undefined && { traceparent }),
       };
-      const ask = () => sendWithPat('POST', executePath, { body, headers: own, signal, intentUid }, idempotencyKey);
+      const ask = (effect?: 'call') => sendWithPat('POST', executePath, { body, headers: own, signal, intentUid, effect }, idempotencyKey);
       let answered = await ask();
       if (answered.status === 202 && wait) {
         await waitForEnd(answered.body as PendingExecution, options, idempotencyKey);
-        answered = await ask();
+        answered = await ask('call');
       }
       const { status, body: answer, text, headers } = answered;
       if (status === 202) throw new Deferred(answer as PendingExecution, idempotencyKey);

@@ -32,7 +32,7 @@ export interface ExchangeOptions {
   /** sent instead of `body` */
   raw?: { text: string; mediaType: string } | undefined;
   signal?: AbortSignal | undefined;
-  /** what the request causes; in `send`, found out by itself for changes, and for calls of `intentUid` */
+  /** what the request causes; in `send`, found out by itself for changes and calls, and otherwise what an earlier request has caused */
   effect?: Effect | undefined;
 }
 
@@ -160,10 +160,12 @@ export function openHttp(options: HttpOptions): Http {
     let failures = 0;
     let refusals = 0;
     // what agents prepare is repeated safely; dry runs and tests change nothing
-    const isChange = method !== 'GET' && prepare === undefined && request.query?.dry_run === undefined && !path.endsWith('/test');
+    const isChange =
+      method !== 'GET' && prepare === undefined && request.query?.dry_run === undefined && !path.endsWith('/credential/test');
     const { effect = intentUid !== undefined ? 'call' : isChange ? 'change' : undefined } = request;
     /** whether an earlier attempt may have had its effect */
     let mayBeDone = false;
+    const isAccepted = request.effect !== undefined;
     const wait = async (ms: number, failure: Error) => {
       waitedMs += ms;
       if (waitedMs > maxWaitMs) throw failure;
@@ -188,7 +190,7 @@ export function openHttp(options: HttpOptions): Http {
       } catch (error) {
         if (!(error instanceof Unreachable)) throw error;
         mayBeDone ||= error.effect !== undefined;
-        const failure = mayBeDone ? new Unreachable(url, error.cause, proxy?.name, effect) : error;
+        const failure = mayBeDone || isAccepted ? new Unreachable(url, error.cause, proxy?.name, effect) : error;
         if (!hadAnswered && !isRetriedUnseen) throw failure;
         await retry(failure);
         continue;
@@ -197,7 +199,7 @@ export function openHttp(options: HttpOptions): Http {
       if (intentUid !== undefined) noteLimits(intentUid, headers);
       if (status === 204 || (status >= 200 && status < 300 && isObject(body))) return answer;
 
-      const isHeard = mayBeDone || status < 300 || status >= 500;
+      const isHeard = mayBeDone || isAccepted || status < 300 || status >= 500;
       // under its key, a call is answered as before, unless its caller is refused
       const isLost = mayBeDone && (isChange || status === 401 || status === 403);
       const failure = readFailure(answer, isLost ? effect : undefined, isHeard ? effect : undefined);
@@ -225,7 +227,7 @@ export function openHttp(options: HttpOptions): Http {
 
 /** Codes of failures before a connection is made: to the gate or its proxy, of TLS, and of the proxy. */
 const unsent =
-  /^(ECONNREFUSED|ENOTFOUND|EAI_\w+|E(HOST|NET)UNREACH|EPROTO|UND_ERR_CONNECT_TIMEOUT|UNABLE_TO_\w+|\w*CERT\w*|ERR_(PROXY|SSL|TLS)\w*)$/;
+  /^(ECONNREFUSED|ENOTFOUND|EAI_\w+|E(HOST|NET)UNREACH|EPROTO|UND_ERR_CONNECT_TIMEOUT|UNABLE_TO_\w+|\w*CERT\w*|ERR_(PROXY|TLS|SSL_(?!DECRYPTION|BAD_RECORD))\w*)$/;
 
 /** Whether no connection was made, so that nothing was sent. `fetch` wraps the error that has the code. */
 function isUnsent(cause: unknown): boolean {

@@ -1,4 +1,4 @@
-import { describeWait, IntentGateError, PolicyDeclined, RateLimited, Refusal, UnexpectedAnswer } from './errors.ts';
+import { describeWait, IntentGateError, PolicyDeclined, RateLimited, Refusal, UnexpectedAnswer, Unreachable } from './errors.ts';
 import type { Http } from './http.ts';
 import { type McpConsentOptions, openMcpConsent } from './mcp-consent.ts';
 import { isRefusal, type Message, readObject, refusalResult, revisionOf, toolResult, toTaskError } from './mcp-messages.ts';
@@ -61,7 +61,9 @@ export function openMcpBridge({ http, publicUrl, signer, store, acceptCommand, s
       }),
       ...(session !== undefined && { 'Mcp-Session-Id': session }),
     };
-    const effect = name === 'execute_intent' ? 'call' : undefined;
+    // without a key, the same call would be another one
+    const isKeyed = params?.arguments?.idempotency_key !== undefined;
+    const effect = name !== 'execute_intent' ? undefined : isKeyed ? 'call' : 'change';
     const raw = { text: line, mediaType: 'application/json' };
     const answer = await http.exchange('POST', '/mcp', { headers, bearer, raw, signal, effect });
     if (method === 'initialize') session = answer.headers.get('mcp-session-id') ?? undefined;
@@ -206,6 +208,7 @@ function nextStep(error: IntentGateError): string {
   if (reason === 'approval_pending')
     return 'Wait until the operators of this gate have approved this agent, then make the same call again.';
   if (error instanceof RateLimited) return `Make the same call again ${describeWait(error.retryAfterMs)}, not earlier.`;
+  if (error instanceof Unreachable && error.effect === 'change') return 'Find out whether the call was made before you make it again.';
   if (error.code === 'UNREACHABLE')
     return `Make the same call again later, with the same idempotency_key if it had one. If there is still no answer, ${tell.toLowerCase()}.`;
   if ((error instanceof Refusal || error instanceof UnexpectedAnswer) && (error.status === 429 || error.status >= 500))

@@ -6,7 +6,7 @@ export interface Message {
   method?: string;
   params?: {
     name?: string;
-    arguments?: { pat?: string };
+    arguments?: { pat?: string; idempotency_key?: string };
     /** requests a task instead of a result (2025-11-25, "Tasks") */
     task?: object;
     /** in requests about a task */

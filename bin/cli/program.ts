@@ -91,9 +91,13 @@ export async function runCommand(
 const isOfAdmin = ({ status, details: { reason } }: Refusal): boolean =>
   status === 401 || (status === 403 && (reason === 'not_admin' || reason === 'namespace'));
 
-/** The key under which a call that failed can be repeated. */
-const keyOf = (error: unknown) =>
-  error instanceof IntentGateError && error.idempotencyKey !== undefined ? { idempotency_key: error.idempotencyKey } : {};
+/** The key under which a call can be repeated whose outcome is unknown. */
+function keyOf(error: unknown) {
+  const isKnown = error instanceof Refusal && !error.mayBeDone && (error.status < 500 || error.code === 'INTENT_EXECUTION_FAILED');
+  return error instanceof IntentGateError && error.idempotencyKey !== undefined && !isKnown
+    ? { idempotency_key: error.idempotencyKey }
+    : {};
+}
 
 /** The error in the gate's error format; undefined for bugs. */
 function toComplaint(error: unknown) {

@@ -102,7 +102,9 @@ export async function runIntent(
   await obtainPat();
   if (pending) refuseAsBefore(await agent.readExecution(pending.execution));
   const answer = await agent.execute(intentUid, parameters, { idempotencyKey: key, wait: onPending }).catch((error: unknown) => {
-    throw error instanceof Unreachable ? new Unanswered('Run it again to get the answer: the same call is not made twice.') : error;
+    throw error instanceof Unreachable && error.effect
+      ? new Unanswered('Run it again to get the answer: the same call is not made twice.')
+      : error;
   });
   const facts = factsOf.get(key) ?? { executionId: undefined, left: undefined };
   return { answer, facts, upstream: upstreamOf(answer), receipt: receiptOf(answer) };

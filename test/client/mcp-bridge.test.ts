@@ -73,8 +73,9 @@ test('an id can be used again after its request has been answered or cancelled',
 
 test.each([
   ['execute_intent', 'The call may have been made. Execute the intent again with the same idempotency key, which makes no second call.'],
+  ['execute_intent without a key', 'The change may have been made. Look at the record before you repeat it.'],
   ['search_intents', 'Check the address, and whether the gate is running.'],
-])('a result says whether a call whose answer was lost may have been made: %s', async (name, advice) => {
+])('a result says whether a call whose answer was lost may have been made: %s', async (what, advice) => {
   const bridge = openMcpBridge({
     http: openHttp({ url: 'https://gate.example', fetch: () => Promise.reject(new TypeError('fetch failed')) }),
     publicUrl: 'https://gate.example',
@@ -83,7 +84,8 @@ test.each([
     acceptCommand: 'accept it',
     send: () => undefined,
   });
-  const params = { name, arguments: { pat: 'of-the-host' } };
+  const [name = ''] = what.split(' ');
+  const params = { name, arguments: { pat: 'of-the-host', ...(name === what && { idempotency_key: 'k' }) } };
   const answer = await bridge.answer(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }));
   expect(JSON.stringify(answer)).toContain(`Nothing answers at https://gate.example. ${advice}`);
 });

@@ -239,6 +239,12 @@ runpy.run_module("intent_gate", run_name="__main__")`,
     }
   });
 
+  test('the Python client names the key of a call that was not answered, and takes it', async () => {
+    const own = ['--key', join(folder, 'repeating.key'), '--accept-policy', 'execute', '--idempotency-key', 'own-key'];
+    const { stderr } = await python('-m', 'intent_gate', '--url', 'http://127.0.0.1:2', ...own, country, '{}').catch((error) => error);
+    expect(stderr).toMatch(/UNREACHABLE: Nothing answers at .*\n {2}to repeat the call, add --idempotency-key own-key\n$/);
+  });
+
   test('the Python client refuses a key that others can read, and sends nothing over http to another machine', async () => {
     const key = join(folder, 'open.key');
     await writeFile(key, `${'00'.repeat(32)}\n`, { mode: 0o644 });

@@ -30,6 +30,8 @@ export function addTry(program: CommandUnknownOpts): void {
     .action(async (words, options, command) => {
       const context = openContext(command);
       const { terminal } = context;
+      if (options.idempotencyKey !== undefined && !/^[\x21-\x7e]{1,255}$/.test(options.idempotencyKey))
+        throw usageFailure('--idempotency-key must have 1 to 255 visible ASCII characters.');
       const agent = await connectAgent(context, options);
       const uid = options.intent ?? (await choose(context, agent.gate, words));
       const intent = (await agent.gate.get(uid)) as FullIntent;

@@ -67,6 +67,7 @@ def main() -> None:
     execute.add_argument("parameters", type=_parameters, help="as a JSON object")
     execute.add_argument("--field", dest="fields", action="append", metavar="POINTER", help="JSON pointer to a member of the answer to return, such as /name; repeatable")
     execute.add_argument("--max-bytes", type=int, metavar="COUNT", help="maximum size of the answer in bytes; a longer one is cut")
+    execute.add_argument("--idempotency-key", metavar="KEY", help="repeat an earlier call, which was not answered, without making it twice")
     execute.add_argument("--if-match", metavar="DIGEST", help="execute the intent only if its digest is still this one")
 
     for name in ("stdin", "stdout", "stderr"):
@@ -112,7 +113,7 @@ def _run(arguments: argparse.Namespace) -> None:
             _say(_show(gate.get(arguments.intent_uid)))
         else:
             options = {"fields": arguments.fields, "max_bytes": arguments.max_bytes, "if_match": arguments.if_match}
-            answer = gate.execute(arguments.intent_uid, arguments.parameters, wait=_say_state, **options)
+            answer = gate.execute(arguments.intent_uid, arguments.parameters, arguments.idempotency_key, wait=_say_state, **options)
             _say(_show(answer), but="The intent was executed, but ")
             upstream = upstream_of(answer)
             if upstream and (upstream.headers or upstream.status != 200):
@@ -121,6 +122,9 @@ def _run(arguments: argparse.Namespace) -> None:
                 _say("The intent was executed, but its answer does not match its description at: " + ", ".join(issues_of(answer)), to=sys.stderr)
     except IntentGateError as error:
         _say(error, *(f"  {issue['path']} {issue['problem']}" for issue in error.details.get("issues", [])), to=sys.stderr)
+        is_unknown = error.code in ("UNREACHABLE", "UNEXPECTED_ANSWER") or ((error.status or 0) >= 500 and error.code != "INTENT_EXECUTION_FAILED")
+        if error.idempotency_key and is_unknown:
+            _say(f"  to repeat the call, add --idempotency-key {error.idempotency_key}", to=sys.stderr)
         sys.exit(1)
 
 

@@ -53,6 +53,7 @@ test('"try" shows the header fields of an answer, and the reason of a refusal', 
     });
     const { code, stderr } = await execute('post-archived');
     expect([code, stderr]).toEqual([1, expect.stringContaining('\nThe service said: Project 7 is archived\n')]);
+    expect(stderr).not.toContain('--idempotency-key');
   } finally {
     await stop();
   }
@@ -77,6 +78,10 @@ test('"try" names the key of a call whose answer was lost, with which the call i
     const [, key = ''] = /The call may have been made\. .*\n {2}to repeat the call, add --idempotency-key (\S+)\n$/.exec(stderr) ?? [];
     expect(JSON.parse((await execute('--idempotency-key', key, '--json')).stdout).answer).toEqual({ calls: 3 });
     expect(calls).toBe(3);
+    expect(await execute('--idempotency-key', 'a b')).toMatchObject({
+      code: 3,
+      stderr: '--idempotency-key must have 1 to 255 visible ASCII characters.\n',
+    });
   } finally {
     await proxy.stop();
     await stop();
