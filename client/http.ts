@@ -163,7 +163,7 @@ export function openHttp(options: HttpOptions): Http {
     const isChange =
       method !== 'GET' && prepare === undefined && request.query?.dry_run === undefined && !path.endsWith('/credential/test');
     const { effect = intentUid !== undefined ? 'call' : isChange ? 'change' : undefined } = request;
-    /** whether an earlier attempt may have had its effect */
+    /** whether an earlier attempt may have had its effect; `isAccepted`: whether an earlier request has had it */
     let mayBeDone = false;
     const isAccepted = request.effect !== undefined;
     const wait = async (ms: number, failure: Error) => {

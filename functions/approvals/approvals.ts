@@ -41,7 +41,8 @@ export function openApprovals(table: Table, log: Pick<ChangeLog, 'change'> = ope
      * @param after - id of the call that the page follows
      * @param agentId - lists only the calls of this agent
      * @param isShown - whether a call is worth showing
-     * @returns `waiting`: how many calls the queue has on all pages, except those of this page that are not worth showing; `next` if more may follow: the id of the last one
+     * @returns `waiting`: how many calls the queue has on all pages, except those that were read for this one and are not worth showing; `next` if
+     * more may follow: the id of the last one
      */
     async list(by: Admin, { after = '', agentId, count, nowMs }: Listed, isShown: (call: DeferredCall) => Promise<boolean>) {
       const waiting = (await listQueue(table, 'held', nowMs)).filter(
