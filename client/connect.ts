@@ -181,7 +181,9 @@ export async function connect(url: string, options: ConnectOptions): Promise<Int
       } catch (error) {
         if (idempotencyKey !== undefined && error instanceof IntentGateError) Object.assign(error, { idempotencyKey });
         if (replacements === maxReplacements || !needsNewPat(error)) throw error;
-        pat = await orAborted(pats.replace(pat, error), signal);
+        pat = await orAborted(pats.replace(pat, error), signal).catch((failure: unknown) => {
+          throw error.mayBeDone && failure instanceof IntentGateError ? Object.assign(failure, { idempotencyKey }) : failure;
+        });
       }
     }
   }

@@ -169,6 +169,7 @@ export class PolicyDeclined extends IntentGateError {
 /** What to do if a request may have had its effect. */
 const mayBeDone = {
   call: 'The call may have been made. Execute the intent again with the same idempotency key, which makes no second call.',
+  'call without a key': 'The call may have been made. Repeating it would make another.',
   change: 'The change may have been made. Look at the record before you repeat it.',
 };
 
@@ -194,6 +195,8 @@ export class Unreachable extends IntentGateError {
 export class UnexpectedAnswer extends IntentGateError {
   override readonly name = 'UnexpectedAnswer';
   readonly status: number;
+  /** undefined if the request has caused nothing */
+  readonly effect: Effect | undefined;
 
   constructor({ request, status }: { request: string; status: number }, effect?: Effect) {
     const advice = effect ? ` ${mayBeDone[effect]}` : '';
@@ -202,5 +205,6 @@ export class UnexpectedAnswer extends IntentGateError {
       `${request} was answered ${status}, but not in the specified format. Is there an Intent Gate at this address, and of the same version?${advice}`,
     );
     this.status = status;
+    this.effect = effect;
   }
 }

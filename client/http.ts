@@ -1,6 +1,7 @@
 import { describeUsedUp, type Effect, type GateErrorCode, RateLimited, Refusal, UnexpectedAnswer, Unreachable } from './errors.ts';
 import { parseForwarded, stringifyJson } from './json.ts';
 import { findProxy } from './proxy.ts';
+import { openQuota } from './quota.ts';
 
 export interface HttpOptions {
   /** address of the gate, without a trailing slash */
@@ -73,17 +74,13 @@ export interface Http {
 
 const firstPauseMs = 250;
 
-const earlierAttempt = (effect: Effect) => `The answer to an earlier attempt was lost; that attempt may have made the ${effect}.`;
-
 export function openHttp(options: HttpOptions): Http {
   const { url, maxAttempts = 4, maxWaitMs = 90_000, timeoutMs = 35_000, isRetriedUnseen = true, parse, sleep = pause, onWait } = options;
   // looked up for each request, because a page or test may replace it
   const proxy = options.fetch ? undefined : findProxy(url);
   const fetch = options.fetch ?? proxy?.fetch ?? ((...request: Parameters<typeof globalThis.fetch>) => globalThis.fetch(...request));
   let clockOffsetMs = 0;
-  /** by limit: when quota is available again, and what is used up until then */
-  const usedUp = new Map<string, { untilMs: number; words: string }>();
-  const limitsOf = new Map<string, string[]>();
+  const quota = openQuota();
   let hasAnswered = false;
 
   async function exchange(method: string, path: string, given: ExchangeOptions = {}): Promise<Exchange> {
@@ -133,26 +130,6 @@ export function openHttp(options: HttpOptions): Http {
     }
   }
 
-  /** When quota for an intent is available again. Before its first execution, only global limits are known. */
-  function findQuota(intentUid: string): { untilMs: number; words: string } | undefined {
-    const own = limitsOf.get(intentUid);
-    const counts = (name: string) => name === intentUid || (own ? own.includes(name) : /^execute(-\d+)?$/.test(name));
-    const waits = [...usedUp].filter(([name]) => counts(name)).map(([, wait]) => wait);
-    return waits.sort((a, b) => b.untilMs - a.untilMs)[0];
-  }
-
-  function noteWait(name: string, ms: number, words: string): void {
-    const untilMs = Date.now() + ms;
-    if (untilMs > (usedUp.get(name)?.untilMs ?? 0)) usedUp.set(name, { untilMs, words });
-  }
-
-  function noteLimits(intentUid: string, headers: Headers): void {
-    const limits = readLimits(headers);
-    for (const { name, pauseMs } of limits) if (pauseMs > 0) noteWait(name, pauseMs, describeLimit(name, headers));
-    const names = limits.map(({ name }) => name);
-    if (names.length > 0) limitsOf.set(intentUid, names);
-  }
-
   async function send(method: string, path: string, given: SendOptions = {}): Promise<Exchange> {
     const { prepare, intentUid, ...request } = given;
     const { signal } = request;
@@ -163,9 +140,8 @@ export function openHttp(options: HttpOptions): Http {
     const isChange =
       method !== 'GET' && prepare === undefined && request.query?.dry_run === undefined && !path.endsWith('/credential/test');
     const { effect = intentUid !== undefined ? 'call' : isChange ? 'change' : undefined } = request;
-    /** whether an earlier attempt may have had its effect; `isAccepted`: whether an earlier request has had it */
-    let mayBeDone = false;
-    const isAccepted = request.effect !== undefined;
+    /** whether an earlier request or attempt has had the effect */
+    let isDone: 'no' | 'maybe' | 'yes' = request.effect === undefined ? 'no' : 'yes';
     const wait = async (ms: number, failure: Error) => {
       waitedMs += ms;
       if (waitedMs > maxWaitMs) throw failure;
@@ -180,7 +156,7 @@ export function openHttp(options: HttpOptions): Http {
 
     for (;;) {
       signal?.throwIfAborted();
-      const { untilMs = 0, words = '' } = (intentUid !== undefined && findQuota(intentUid)) || {};
+      const { untilMs = 0, words = '' } = (intentUid !== undefined && quota.find(intentUid)) || {};
       const quotaWaitMs = untilMs - Date.now();
       if (quotaWaitMs > 0) await wait(quotaWaitMs, new RateLimited(quotaWaitMs, words));
       const hadAnswered = hasAnswered;
@@ -189,20 +165,20 @@ export function openHttp(options: HttpOptions): Http {
         answer = await exchange(method, path, { ...request, effect, ...(await prepare?.()) });
       } catch (error) {
         if (!(error instanceof Unreachable)) throw error;
-        mayBeDone ||= error.effect !== undefined;
-        const failure = mayBeDone || isAccepted ? new Unreachable(url, error.cause, proxy?.name, effect) : error;
+        if (isDone === 'no' && error.effect !== undefined) isDone = 'maybe';
+        const failure = isDone === 'no' ? error : new Unreachable(url, error.cause, proxy?.name, effect);
         if (!hadAnswered && !isRetriedUnseen) throw failure;
         await retry(failure);
         continue;
       }
       const { status, headers, body } = answer;
-      if (intentUid !== undefined) noteLimits(intentUid, headers);
+      if (intentUid !== undefined) quota.noteHeaders(intentUid, headers);
       if (status === 204 || (status >= 200 && status < 300 && isObject(body))) return answer;
 
-      const isHeard = mayBeDone || isAccepted || status < 300 || status >= 500;
       // under its key, a call is answered as before, unless its caller is refused
-      const isLost = mayBeDone && (isChange || status === 401 || status === 403);
-      const failure = readFailure(answer, isLost ? effect : undefined, isHeard ? effect : undefined);
+      const isLost = isDone === 'maybe' && (isChange || status === 401 || status === 403);
+      const lost = isLost ? effect : undefined;
+      const failure = readFailure(answer, { lost, effect: isDone === 'no' ? effectOf(answer, effect) : effect });
       if (failure instanceof Refusal && failure.mayBeDone && method === 'DELETE' && status === 404) return answer;
       const requestedMs = retryAfterMs(headers);
       const reason = failure instanceof Refusal ? failure.details.reason : undefined;
@@ -211,10 +187,11 @@ export function openHttp(options: HttpOptions): Http {
         const ms = Math.max(requestedMs ?? pauseMs(++refusals), firstPauseMs);
         const words = failure instanceof Refusal ? describeUsedUp(failure) : 'The rate limit is used up';
         // a full queue of deferred calls does not block other calls
-        if (intentUid !== undefined && reason !== 'waiting_calls') noteWait(intentUid, ms, words);
+        if (intentUid !== undefined && reason !== 'waiting_calls') quota.noteWait(intentUid, ms, words);
         await wait(ms, new RateLimited(ms, words, failure));
       } else if (isUnavailable || (status === 504 && intentUid === undefined) || (status === 409 && reason === 'running')) {
-        mayBeDone ||= status >= 500 && !(failure instanceof Refusal && failure.details.outcome === 'not_sent');
+        const isUnsent = failure instanceof Refusal && failure.details.outcome === 'not_sent';
+        if (isDone === 'no' && status >= 500 && !isUnsent) isDone = 'maybe';
         await retry(failure, requestedMs);
       } else {
         throw failure;
@@ -229,11 +206,23 @@ export function openHttp(options: HttpOptions): Http {
 const unsent =
   /^(ECONNREFUSED|ENOTFOUND|EAI_\w+|E(HOST|NET)UNREACH|EPROTO|UND_ERR_CONNECT_TIMEOUT|UNABLE_TO_\w+|\w*CERT\w*|ERR_(PROXY|TLS|SSL_(?!DECRYPTION|BAD_RECORD))\w*)$/;
 
-/** Whether no connection was made, so that nothing was sent. `fetch` wraps the error that has the code. */
-function isUnsent(cause: unknown): boolean {
-  const { code, cause: inner } = cause as { code?: unknown; cause?: { code?: unknown } };
-  return unsent.test(String(code ?? inner?.code));
+interface Failure {
+  code?: unknown;
+  syscall?: unknown;
+  /** `fetch` wraps the error that has the code */
+  cause?: Failure;
 }
+
+/** Whether no connection was made, so that nothing was sent. */
+function isUnsent(error: unknown): boolean {
+  const { code, syscall, cause } = error as Failure;
+  const call = syscall ?? cause?.syscall;
+  return call === 'connect' || (call !== 'read' && call !== 'write' && unsent.test(String(code ?? cause?.code)));
+}
+
+/** What a request may have caused that something else than a gate has answered: a proxy that refuses or redirects a request has not sent it on. */
+export const effectOf = ({ status }: { status: number }, effect: Effect | undefined): Effect | undefined =>
+  status < 300 || status >= 500 ? effect : undefined;
 
 /** Exponential backoff up to 8 s with jitter. */
 const pauseMs = (failures: number): number => Math.min(firstPauseMs * 2 ** (failures - 1), 8_000) * (0.5 + Math.random());
@@ -248,19 +237,6 @@ function parseText(text: string, parse: (text: string) => unknown): unknown {
   }
 }
 
-/** How long to wait for each limit, in milliseconds (draft-ietf-httpapi-ratelimit-headers). */
-function readLimits(headers: Headers): { name: string; pauseMs: number }[] {
-  const items = (headers.get('ratelimit') ?? '').matchAll(/"([^"]*)";r=(\d+)(?:;t=(\d+))?/g);
-  return [...items].map(([, name = '', remaining, seconds = '0']) => ({ name, pauseMs: remaining === '0' ? Number(seconds) * 1000 : 0 }));
-}
-
-/** What is used up: an amount of money if the limit is a budget, which `Budget-Warning` says. */
-function describeLimit(name: string, headers: Headers): string {
-  const items = (headers.get('budget-warning') ?? '').matchAll(/"([^"]*)";used="[^"]*";budget="([^"]*)";unit="([^"]*)"/g);
-  const [, , amount, unit] = [...items].find(([, one]) => one === name) ?? [];
-  return amount === undefined ? `The limit "${name}" is used up` : `The budget "${name}" is used up (${amount} ${unit})`;
-}
-
 /** Parses Retry-After (RFC 9110 section 10.2.3), which has seconds or a date. */
 function retryAfterMs(headers: Headers, { retry_after_seconds: seconds }: Record<string, unknown> = {}): number | undefined {
   const field = headers.get('retry-after');
@@ -271,11 +247,14 @@ function retryAfterMs(headers: Headers, { retry_after_seconds: seconds }: Record
   return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
 }
 
-/**
- * @param lost - what an earlier attempt may have caused, whose answer was lost
- * @param effect - what the request may have caused, if this is not the answer of a gate
- */
-export function readFailure(answer: Exchange, lost?: Effect, effect?: Effect): Refusal | UnexpectedAnswer {
+interface MayBeDone {
+  /** what an earlier attempt may have caused, whose answer was lost */
+  lost?: Effect | undefined;
+  /** what the request may have caused if this is not the answer of a gate */
+  effect?: Effect | undefined;
+}
+
+export function readFailure(answer: Exchange, { lost, effect }: MayBeDone = {}): Refusal | UnexpectedAnswer {
   const { status, headers, body } = answer;
   const error = isObject(body) ? body.error : undefined;
   if (status < 400 || !isObject(error) || typeof error.code !== 'string' || typeof error.message !== 'string')
@@ -284,7 +263,7 @@ export function readFailure(answer: Exchange, lost?: Effect, effect?: Effect): R
   return new Refusal({
     status,
     code: error.code as GateErrorCode,
-    message: lost ? `${error.message} ${earlierAttempt(lost)}` : error.message,
+    message: lost ? `${error.message} The answer to an earlier attempt was lost; that attempt may have made the ${lost}.` : error.message,
     mayBeDone: lost !== undefined,
     details,
     requestId: headers.get('x-request-id') ?? (typeof details.request_id === 'string' ? details.request_id : undefined),

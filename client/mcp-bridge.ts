@@ -1,5 +1,14 @@
-import { describeWait, IntentGateError, PolicyDeclined, RateLimited, Refusal, UnexpectedAnswer, Unreachable } from './errors.ts';
-import type { Http } from './http.ts';
+import {
+  describeWait,
+  type Effect,
+  IntentGateError,
+  PolicyDeclined,
+  RateLimited,
+  Refusal,
+  UnexpectedAnswer,
+  type Unreachable,
+} from './errors.ts';
+import { effectOf, type Http } from './http.ts';
 import { type McpConsentOptions, openMcpConsent } from './mcp-consent.ts';
 import { isRefusal, type Message, readObject, refusalResult, revisionOf, toolResult, toTaskError } from './mcp-messages.ts';
 import { type AgreementStore, type OnPolicy, openPats, type Signer } from './pats.ts';
@@ -16,6 +25,8 @@ export type McpBridge = ReturnType<typeof openMcpBridge>;
 
 interface Answer {
   status: number;
+  /** what the request may have caused if the answer is not a gate's */
+  effect: Effect | undefined;
   // biome-ignore lint/suspicious/noExplicitAny: a message is forwarded whatever its content
   body: any;
 }
@@ -63,11 +74,11 @@ export function openMcpBridge({ http, publicUrl, signer, store, acceptCommand, s
     };
     // without a key, the same call would be another one
     const isKeyed = params?.arguments?.idempotency_key !== undefined;
-    const effect = name !== 'execute_intent' ? undefined : isKeyed ? 'call' : 'change';
+    const effect = name !== 'execute_intent' ? undefined : isKeyed ? 'call' : 'call without a key';
     const raw = { text: line, mediaType: 'application/json' };
     const answer = await http.exchange('POST', '/mcp', { headers, bearer, raw, signal, effect });
     if (method === 'initialize') session = answer.headers.get('mcp-session-id') ?? undefined;
-    return { status: answer.status, body: readObject(answer.text) };
+    return { status: answer.status, effect: effectOf(answer, effect), body: readObject(answer.text) };
   }
 
   async function execute(request: Request): Promise<Answer> {
@@ -171,10 +182,10 @@ export function openMcpBridge({ http, publicUrl, signer, store, acceptCommand, s
 }
 
 /** @throws Refusal if the HTTP request was refused */
-function readOutcome({ status, body }: Answer): Outcome {
+function readOutcome({ status, effect, body }: Answer): Outcome {
   if (body?.jsonrpc === '2.0') return body.error === undefined ? { result: body.result } : { error: body.error };
   const { code, message = `The gate answered with status ${status}.`, details = {} } = body?.error ?? {};
-  if (code === undefined) throw new UnexpectedAnswer({ request: 'POST /mcp', status });
+  if (code === undefined) throw new UnexpectedAnswer({ request: 'POST /mcp', status }, effect);
   throw new Refusal({ status, code, message, details, requestId: undefined, retryAfterMs: undefined });
 }
 
@@ -208,7 +219,8 @@ function nextStep(error: IntentGateError): string {
   if (reason === 'approval_pending')
     return 'Wait until the operators of this gate have approved this agent, then make the same call again.';
   if (error instanceof RateLimited) return `Make the same call again ${describeWait(error.retryAfterMs)}, not earlier.`;
-  if (error instanceof Unreachable && error.effect === 'change') return 'Find out whether the call was made before you make it again.';
+  const { effect } = error as Partial<Pick<Unreachable, 'effect'>>;
+  if (effect === 'call without a key') return 'Find out whether the call was made before you make it again.';
   if (error.code === 'UNREACHABLE')
     return `Make the same call again later, with the same idempotency_key if it had one. If there is still no answer, ${tell.toLowerCase()}.`;
   if ((error instanceof Refusal || error instanceof UnexpectedAnswer) && (error.status === 429 || error.status >= 500))

@@ -377,6 +377,16 @@ describe('after a network failure', () => {
     });
   });
 
+  test('the error of a new PAT names the key of a call whose answer was lost before', async () => {
+    const client = await open({ maxAttempts: 2 });
+    await client.obtainPat();
+    const refused = { code: 'UNAUTHORIZED', message: 'The PAT has expired.', details: {} };
+    service.faults[executePath] = ['lost after', Response.json({ error: refused }, { status: 401 })];
+    service.faults[issuePath] = ['lost before', 'lost before'];
+    const error = await run(client, { idempotencyKey: 'key-a' }).catch((caught) => caught);
+    expect(error).toMatchObject({ code: 'UNREACHABLE', idempotencyKey: 'key-a' });
+  });
+
   test('the error of a PAT request has no idempotency key', async () => {
     service.faults[issuePath] = ['lost before', 'lost before'];
     const error = await run(await open({ maxAttempts: 2 })).catch((caught) => caught);

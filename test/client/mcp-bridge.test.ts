@@ -73,7 +73,7 @@ test('an id can be used again after its request has been answered or cancelled',
 
 test.each([
   ['execute_intent', 'The call may have been made. Execute the intent again with the same idempotency key, which makes no second call.'],
-  ['execute_intent without a key', 'The change may have been made. Look at the record before you repeat it.'],
+  ['execute_intent without a key', 'The call may have been made. Repeating it would make another.'],
   ['search_intents', 'Check the address, and whether the gate is running.'],
 ])('a result says whether a call whose answer was lost may have been made: %s', async (what, advice) => {
   const bridge = openMcpBridge({
@@ -88,6 +88,25 @@ test.each([
   const params = { name, arguments: { pat: 'of-the-host', ...(name === what && { idempotency_key: 'k' }) } };
   const answer = await bridge.answer(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }));
   expect(JSON.stringify(answer)).toContain(`Nothing answers at https://gate.example. ${advice}`);
+});
+
+test.each([
+  [502, 'with a key', 'The call may have been made. Execute the intent again', 'Make the same call again later'],
+  [502, 'without a key', 'The call may have been made. Repeating it would make another.', 'Find out whether the call was made'],
+  [403, 'without a key', 'and of the same version?"', 'Tell the person you work for.'],
+])('a result says whether a call that a proxy answered %i may have been made: %s', async (status, what, said, next) => {
+  const bridge = openMcpBridge({
+    http: openHttp({ url: 'https://gate.example', fetch: async () => new Response('<html>', { status }) }),
+    publicUrl: 'https://gate.example',
+    signer: await obtainNamedKey('mcp', openMemoryKeyStore()),
+    store: { load: async () => undefined, save: async () => undefined },
+    acceptCommand: 'accept it',
+    send: () => undefined,
+  });
+  const params = { name: 'execute_intent', arguments: { pat: 'of-the-host', ...(what === 'with a key' && { idempotency_key: 'k' }) } };
+  const answer = JSON.stringify(await bridge.answer(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })));
+  expect(answer).toContain(said);
+  expect(answer).toContain(`"next":"${next}`);
 });
 
 test('two requests under one id are both answered', async () => {

@@ -3,12 +3,14 @@
 import asyncio
 import decimal
 import email.utils
+import errno
 import json
 import logging
 import os
 import re
 import threading
 import time
+import urllib.error
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 os.environ["http_proxy"] = "http://127.0.0.1:9"  # nothing may be sent there
@@ -24,6 +26,7 @@ script = []
 unavailable = []
 read_with = []
 unreadable = []
+lost_states = []
 words = {}
 policy = {"uid": "x:policy", "type": "Set", "permission": [{"action": "execute", "target": "x:all"}]}
 claims = _encode_json({"iat": 0, "exp": 3600})
@@ -52,6 +55,8 @@ class Service(BaseHTTPRequestHandler):
             if self.headers["Authorization"] and unreadable:
                 return self.answer(unreadable.pop(0), {"error": {"code": "UNAUTHORIZED", "message": "m"}})
             return self.answer(200, {"intents": [self.path], "pagination": {}})
+        if lost_states and self.path.startswith("/api/executions/"):
+            return lost_states.pop() and self.connection.close()
         if self.path.startswith("/api/executions/"):
             error = {"code": "INTENT_EXECUTION_FAILED", "message": "m", "details": {"retry_after_seconds": 66}}
             return self.answer(200, {"status": "done", "execution": self.path, "outcome": {"status": 502, "body": {"error": error}}})
@@ -292,6 +297,14 @@ try:
     exact.execute("a:b:v1", {}, wait=True)
 except intent_gate.Refusal as error:
     print("failed later:", error.status, error.retry_after_seconds)
+script[:] = ["ok", "deferred"]
+lost_states[:] = [True] * 2
+impatient = agent(on_policy=lambda *_: True, max_attempts=2)
+impatient.execute("a:b:v1", {})
+try:
+    impatient.execute("a:b:v1", {}, "key-of-the-caller", wait=True)
+except intent_gate.Unreachable as error:
+    print("lost while awaited:", error.message.partition(". ")[2].partition(".")[0], error.idempotency_key)
 
 script[:] = ["paused", "ok"]
 sent = len(seen)
@@ -379,3 +392,14 @@ try:
     gate.execute("a:b:v1", {}, "key-of-the-caller")
 except intent_gate.Unreachable as error:
     print("gave up:", error.message.partition(". ")[2], error.idempotency_key)
+
+
+def unconnected(*_, **__):
+    raise urllib.error.URLError(OSError(errno.ENETUNREACH, "Network is unreachable"))
+
+
+intent_gate.gate.opener.open = unconnected
+try:
+    gate.execute("a:b:v1", {})
+except intent_gate.Unreachable as error:
+    print("unconnected:", error.message.partition(". ")[2])

@@ -56,6 +56,16 @@ test.each(Object.keys(kept))('the receipt that the client %s kept is verified of
   expect(await run([...verify, '--log-key', join(folder, 'log-key')])).toMatchObject({ code: 0, stderr: '' });
 });
 
+test('a receipt that cannot be written costs neither the answer nor the receipt', async () => {
+  const execute = (...options: string[]) => run(['try', '--intent', uid, '--param', 'code=AT', '--json', '--receipt', ...options]);
+  const { code, stdout, stderr } = await execute(join(folder, 'nowhere', 'r.json'));
+  expect({ code, name: JSON.parse(stdout).answer.name }).toEqual({ code: 3, name: 'Austria' });
+  const [, key = ''] = /ENOENT.*The intent was executed\. .* --idempotency-key (\S+) and another file\./.exec(stderr) ?? [];
+  const file = join(folder, 'again.json');
+  expect(await execute(file, '--idempotency-key', key)).toMatchObject({ code: 0 });
+  expect(JSON.parse(JSON.parse(readFileSync(file, 'utf8')).answer)).toEqual(JSON.parse(stdout).answer);
+});
+
 test('a receipt file that is not complete is not called false, and the message says how to complete it', async () => {
   const { receipt, log_key } = saved.typescript as ReceiptFile;
   const file = join(folder, 'incomplete.json');

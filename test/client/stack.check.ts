@@ -384,6 +384,7 @@ runpy.run_module("intent_gate", run_name="__main__")`,
       `said: ['INTENT_EXECUTION_FAILED: m', 'The service said: {"why":"no\\\\u001b[2J such zone"}']`,
       "head: 201 {'location': '/a', 'x-total': '4'} None",
       'failed later: 502 66',
+      'lost while awaited: The call may have been made key-of-the-caller',
       'paused: SERVICE_UNAVAILABLE: Paused. 1',
       "read while deciding: /api/intents/search?query=a ['0 permissions'] True",
       'executed while deciding: on_policy decides whether this agent may execute',
@@ -393,6 +394,7 @@ runpy.run_module("intent_gate", run_name="__main__")`,
       'misspelt',
       'cancelled: 1',
       'gave up: Check the address, and whether the gate is running. key-of-the-caller',
+      'unconnected: Check the address, and whether the gate is running.',
     ]);
   });
 });

@@ -46,6 +46,18 @@ describe('a request that was not answered', () => {
     expect(message).toMatch(/Check the address,( the proxy,)? and whether the gate is running\.$/);
   });
 
+  test.each([
+    ['the attempt to connect ran out of time', 'ETIMEDOUT', 'connect', undefined],
+    ['the network has no way to the gate', 'ENETUNREACH', 'connect', undefined],
+    ['several addresses were tried', 'ENETUNREACH', undefined, undefined],
+    ['the way was lost while the answer was read', 'EHOSTUNREACH', 'read', 'change'],
+    ['the answer took too long', 'ETIMEDOUT', 'read', 'change'],
+  ])('a request that was not answered may have had its effect if it was sent: %s', async (_, code, syscall, effect) => {
+    const fetch = () => Promise.reject(new TypeError('fetch failed', { cause: { code, syscall } }));
+    const http = openHttp({ url: 'https://gate.example', fetch, maxAttempts: 1 });
+    await expect(http.send('POST', '/api/services', { body: {} })).rejects.toMatchObject({ code: 'UNREACHABLE', effect });
+  });
+
   test('a request that was not answered may have had its effect if it was sent', async () => {
     const { effect, message } = await failureAt(`http://${at(cutting)}`);
     expect([effect, message]).toEqual([

@@ -1,8 +1,9 @@
-import { writeFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { type PendingExecution, receiptOf, upstreamOf } from '../../../client/connect.ts';
 import { toPrintableJson } from '../../../client/printable.ts';
 import { CliFailure, usageFailure } from '../../../registry/failure.ts';
+import { writeWhole } from '../../../registry/files.ts';
 import { readInput } from '../../../registry/input.ts';
 import { executionIdOf } from '../../../schemas/deferred.ts';
 import type { FullIntent } from '../../../schemas/intent.ts';
@@ -30,7 +31,8 @@ export function addTry(program: CommandUnknownOpts): void {
     .action(async (words, options, command) => {
       const context = openContext(command);
       const { terminal } = context;
-      if (options.idempotencyKey !== undefined && !/^[\x21-\x7e]{1,255}$/.test(options.idempotencyKey))
+      const { idempotencyKey = randomUUID() } = options;
+      if (!/^[\x21-\x7e]{1,255}$/.test(idempotencyKey))
         throw usageFailure('--idempotency-key must have 1 to 255 visible ASCII characters.');
       const agent = await connectAgent(context, options);
       const uid = options.intent ?? (await choose(context, agent.gate, words));
@@ -40,36 +42,30 @@ export function addTry(program: CommandUnknownOpts): void {
       const read = (written: string, name: string) => readValueFor(written, find(name));
       const parameters = { ...(await readParameters(options.params)), ...readPairs(options.param ?? [], read) };
       const complete = { ...parameters, ...(await askMissing(context, intent, parameters)) };
-      const { agentId, answer, receipt, upstream } = await execute(context, agent, intent.intent_uid, complete, options);
-      if (options.receipt !== undefined) {
-        if (!receipt)
-          throw new CliFailure('failure', `The intent was executed, but the gate issued no receipt: ${toPrintableJson(answer)}`);
-        await writeFile(options.receipt, `${JSON.stringify(receipt, null, 2)}\n`);
-      }
+      const { agentId, answer, receipt, upstream } = await execute(context, agent, intent.intent_uid, complete, idempotencyKey);
       terminal.say(`\n${terminal.style('bold', 'Response:')}\n${toPrintableJson(answer, 2)}`);
       // a plain 200 says nothing that the response does not
       if (upstream && (upstream.status !== 200 || Object.keys(upstream.headers).length > 0))
         terminal.say(`\n${terminal.style('bold', 'Status and header fields of the service:')}\n${toPrintableJson(upstream, 2)}`);
       terminal.json({ agent_id: agentId, intent_uid: intent.intent_uid, parameters: complete, answer, upstream });
+      if (options.receipt === undefined) return;
+      if (!receipt) throw new CliFailure('failure', 'The intent was executed, but the gate issued no receipt.');
+      await writeWhole(options.receipt, [`${JSON.stringify(receipt, null, 2)}\n`]).catch((failure: unknown) => {
+        if (!(failure instanceof CliFailure)) throw failure;
+        const again = `The intent was executed. To write its receipt, repeat the command with --idempotency-key ${idempotencyKey} and another file.`;
+        throw new CliFailure('usage', `${failure.message} ${again}`, { cause: failure });
+      });
     });
 }
 
-async function execute(
-  { terminal }: CliContext,
-  { agentId, gate }: Agent,
-  uid: string,
-  parameters: Values,
-  { idempotencyKey }: { idempotencyKey?: string | undefined },
-) {
+async function execute({ terminal }: CliContext, { agentId, gate }: Agent, uid: string, parameters: Values, idempotencyKey: string) {
   const wait = (state: PendingExecution) => {
     const id = executionIdOf(state);
     if (state.status === 'working') terminal.remark('The call is being made.');
     else
       terminal.remark(`The call waits for approval until ${state.expires_at}. An admin decides with: intent-gate approvals approve ${id}`);
   };
-  const answer = await gate
-    .execute(uid, parameters, { wait, ...(idempotencyKey !== undefined && { idempotencyKey }) })
-    .catch(explainForeignPolicy);
+  const answer = await gate.execute(uid, parameters, { wait, idempotencyKey }).catch(explainForeignPolicy);
   const head = upstreamOf(answer);
   const upstream = head && { status: head.status, headers: Object.fromEntries(head.headers) };
   return { agentId, answer, receipt: receiptOf(answer), upstream };

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextvars
+import errno
 import http.client
 import json
 import logging
@@ -41,7 +42,8 @@ _MAX_REPLACEMENTS = 2
 #: polling interval while waiting for a call
 _POLL_SECONDS = 2.0
 
-#: failures before a connection is made: of TLS, and of the proxy
+#: failures before a connection is made: of the network, and of TLS or the proxy
+_UNCONNECTED = (errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ENETUNREACH)
 _UNSENT = re.compile(r"SSL|OSError\('Tunnel connection failed|'unsupported proxy'")
 
 #: set when the caller no longer waits for a call
@@ -200,8 +202,11 @@ class IntentGate:
 
     def read_execution(self, execution: str) -> ExecutionState:
         """Reads the state of a deferred call. execution is its id, or the address in its state."""
+        return self._read_state(execution)
+
+    def _read_state(self, execution: str, may_be_made: bool = False) -> ExecutionState:
         path = "/api/executions/" + urllib.parse.quote(execution.rsplit("/", 1)[-1], safe="")
-        answer = self._send_with_pat("GET", path, {}, None, None, self._parse_float)
+        answer = self._send_with_pat("GET", path, {}, None, None, self._parse_float, may_be_made)
         _require(answer, {"status": str})
         return cast(ExecutionState, dict(answer))
 
@@ -213,7 +218,7 @@ class IntentGate:
             shown = state["status"]
             if (given_up.get() or threading.Event()).wait(_POLL_SECONDS):
                 _give_up()
-            state = self.read_execution(state["execution"])
+            state = self._read_state(state["execution"], may_be_made=True)
         # do not repeat a refused call to read its outcome: the idempotency key may be free again, which would make another call
         if state["status"] == "done" and state["outcome"]["status"] >= 400:
             raise refusal_of(state["outcome"]["status"], state["outcome"]["body"])
@@ -226,13 +231,16 @@ class IntentGate:
         body: Optional[Mapping[str, Any]],
         intent_uid: Optional[str],
         parse_float: Callable[[str], Any],
+        may_be_made: bool = False,
     ) -> Answer:
         """Sends a request with a PAT, and retries with a new PAT if that one is refused."""
         replacements = 0
         while True:
             pat = self.obtain_pat()
             try:
-                return self._send(method, path, lambda: ({**self._authorize(method, path, pat), **headers}, body), intent_uid, parse_float)
+                return self._send(
+                    method, path, lambda: ({**self._authorize(method, path, pat), **headers}, body), intent_uid, parse_float, may_be_made
+                )
             except IntentGateError as error:
                 is_for_another_pat = error.code == "UNAUTHORIZED" or error.details.get("reason") == "policy_changed"
                 replacements += 1
@@ -344,9 +352,13 @@ class IntentGate:
         prepare: Callable[[], _Request] = lambda: ({}, None),
         intent_uid: Optional[str] = None,
         parse_float: Callable[[str], Any] = AsWritten,
+        may_be_made: bool = False,
     ) -> Answer:
-        """Sends a request; retries if nothing answers or the gate is unavailable, and waits if quota is used up."""
-        waited, failures, may_be_made = 0.0, 0, False
+        """Sends a request; retries if nothing answers or the gate is unavailable, and waits if quota is used up.
+
+        may_be_made is whether an earlier request may have made the call that this one is about.
+        """
+        waited, failures = 0.0, 0
         abandoned = given_up.get() or threading.Event()
 
         def wait(seconds: float, error: IntentGateError) -> None:
@@ -358,7 +370,8 @@ class IntentGate:
             abandoned.wait(seconds)
 
         def note_effect(status: int, error: IntentGateError) -> IntentGateError:
-            if intent_uid is None or not isinstance(error, UnexpectedAnswer) or (300 <= status < 500 and not may_be_made):
+            is_heard = may_be_made or (intent_uid is not None and not 300 <= status < 500)
+            if not is_heard or not isinstance(error, UnexpectedAnswer):
                 return error
             return UnexpectedAnswer(error.status, f"{error.message} {MAY_BE_MADE}", error.retry_after_seconds)
 
@@ -381,7 +394,8 @@ class IntentGate:
                 failures += 1
                 # without a connection, nothing was sent
                 reason = getattr(cause, "reason", None)
-                is_sent = not isinstance(reason, (ConnectionRefusedError, socket.gaierror)) and not _UNSENT.match(repr(reason))
+                is_unconnected = isinstance(reason, socket.gaierror) or getattr(reason, "errno", None) in _UNCONNECTED
+                is_sent = not is_unconnected and not _UNSENT.match(repr(reason))
                 may_be_made = may_be_made or (is_sent and intent_uid is not None)
                 unreachable = Unreachable(self._url, proxy_of(self._url), may_be_made)
                 if failures >= self._max_attempts:
