@@ -26,7 +26,6 @@ import type { Settings } from './settings.ts';
 import { createSigningKeys, signingPolicy } from './signing-keys.ts';
 import { createSnapshotBucket } from './snapshots.ts';
 import { createTables, type Tables } from './tables.ts';
-import { limitTemplateSize } from './template-size.ts';
 
 /** Resources that an embedding app may provide instead of having them created. */
 export interface GivenParts extends GivenPool {
@@ -131,7 +130,6 @@ export class Gate extends Construct implements IConnectable {
       ...Object.fromEntries(signing.map(([setting, { isUser }]) => [setting, policyFor(isUser)])),
     };
     this.metricNamespace = name;
-    limitTemplateSize(Stack.of(this));
   }
 
   /**
