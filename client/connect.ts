@@ -172,18 +172,22 @@ export async function connect(url: string, options: ConnectOptions): Promise<Int
     idempotencyKey?: string,
   ): Promise<Exchange> {
     const { signal } = options;
-    let pat = await orAborted(pats.obtain(), signal);
+    let { effect } = options;
+    let refused: [pat: Pat, error: Refusal] | undefined;
     for (let replacements = 0; ; replacements++) {
+      const pat = await orAborted(refused ? pats.replace(...refused) : pats.obtain(), signal).catch((error: unknown) => {
+        if (effect === undefined || !(error instanceof IntentGateError)) throw error;
+        // calls that wait for one PAT share its error
+        throw Object.assign(new IntentGateError(error.code, error.message, { cause: error }), { idempotencyKey });
+      });
       try {
-        const used = pat;
-        const prepare = async () => ({ headers: { ...(await authorize(used, method, path)), ...headers } });
-        return await http.send(method, path, { ...options, prepare });
+        const prepare = async () => ({ headers: { ...(await authorize(pat, method, path)), ...headers } });
+        return await http.send(method, path, { ...options, effect, prepare });
       } catch (error) {
         if (idempotencyKey !== undefined && error instanceof IntentGateError) Object.assign(error, { idempotencyKey });
         if (replacements === maxReplacements || !needsNewPat(error)) throw error;
-        pat = await orAborted(pats.replace(pat, error), signal).catch((failure: unknown) => {
-          throw error.mayBeDone && failure instanceof IntentGateError ? Object.assign(failure, { idempotencyKey }) : failure;
-        });
+        if (error.mayBeDone) effect = 'call';
+        refused = [pat, error];
       }
     }
   }

@@ -41,7 +41,7 @@ export type ErrorCode = GateErrorCode | ClientErrorCode;
 export class IntentGateError extends Error {
   override readonly name: string = 'IntentGateError';
   readonly code: ErrorCode;
-  /** of an execution that failed: the key under which it can be repeated without making a second call */
+  /** of an execution that may have been sent: the key under which it can be repeated without making a second call */
   declare idempotencyKey?: string;
 
   constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
@@ -83,7 +83,7 @@ export class Refusal extends IntentGateError {
   readonly requestId: string | undefined;
   /** when to retry, in milliseconds from now */
   readonly retryAfterMs: number | undefined;
-  /** whether an earlier attempt, whose answer was lost, may have made the change or call */
+  /** whether an earlier attempt may have made the change or call */
   readonly mayBeDone: boolean;
 
   constructor({ status, code, message, details, requestId, retryAfterMs, mayBeDone = false }: RefusalParts) {

@@ -140,8 +140,8 @@ export function openHttp(options: HttpOptions): Http {
     const isChange =
       method !== 'GET' && prepare === undefined && request.query?.dry_run === undefined && !path.endsWith('/credential/test');
     const { effect = intentUid !== undefined ? 'call' : isChange ? 'change' : undefined } = request;
-    /** whether an earlier request or attempt has had the effect */
-    let isDone: 'no' | 'maybe' | 'yes' = request.effect === undefined ? 'no' : 'yes';
+    /** whether an earlier request or attempt may have had the effect */
+    let mayBeDone = request.effect !== undefined;
     const wait = async (ms: number, failure: Error) => {
       waitedMs += ms;
       if (waitedMs > maxWaitMs) throw failure;
@@ -165,8 +165,8 @@ export function openHttp(options: HttpOptions): Http {
         answer = await exchange(method, path, { ...request, effect, ...(await prepare?.()) });
       } catch (error) {
         if (!(error instanceof Unreachable)) throw error;
-        if (isDone === 'no' && error.effect !== undefined) isDone = 'maybe';
-        const failure = isDone === 'no' ? error : new Unreachable(url, error.cause, proxy?.name, effect);
+        mayBeDone ||= error.effect !== undefined;
+        const failure = new Unreachable(url, error.cause, proxy?.name, mayBeDone ? effect : undefined);
         if (!hadAnswered && !isRetriedUnseen) throw failure;
         await retry(failure);
         continue;
@@ -175,10 +175,9 @@ export function openHttp(options: HttpOptions): Http {
       if (intentUid !== undefined) quota.noteHeaders(intentUid, headers);
       if (status === 204 || (status >= 200 && status < 300 && isObject(body))) return answer;
 
-      // under its key, a call is answered as before, unless its caller is refused
-      const isLost = isDone === 'maybe' && (isChange || status === 401 || status === 403);
-      const lost = isLost ? effect : undefined;
-      const failure = readFailure(answer, { lost, effect: isDone === 'no' ? effectOf(answer, effect) : effect });
+      // an answer to a call is that of the first attempt under its key, except to a caller that is refused; one to a change is only of this attempt
+      const earlier = mayBeDone && (effect === 'change' || status === 401 || status === 403) ? effect : undefined;
+      const failure = readFailure(answer, { earlier, effect: mayBeDone ? effect : effectOf(answer, effect) });
       if (failure instanceof Refusal && failure.mayBeDone && method === 'DELETE' && status === 404) return answer;
       const requestedMs = retryAfterMs(headers);
       const reason = failure instanceof Refusal ? failure.details.reason : undefined;
@@ -190,8 +189,7 @@ export function openHttp(options: HttpOptions): Http {
         if (intentUid !== undefined && reason !== 'waiting_calls') quota.noteWait(intentUid, ms, words);
         await wait(ms, new RateLimited(ms, words, failure));
       } else if (isUnavailable || (status === 504 && intentUid === undefined) || (status === 409 && reason === 'running')) {
-        const isUnsent = failure instanceof Refusal && failure.details.outcome === 'not_sent';
-        if (isDone === 'no' && status >= 500 && !isUnsent) isDone = 'maybe';
+        mayBeDone ||= reason === 'running' || (status >= 500 && !(failure instanceof Refusal && failure.details.outcome === 'not_sent'));
         await retry(failure, requestedMs);
       } else {
         throw failure;
@@ -213,18 +211,18 @@ interface Failure {
   cause?: Failure;
 }
 
-/** Whether no connection was made, so that nothing was sent. */
+/** Whether it is certain that no connection was made, so that nothing was sent. Some codes also occur while reading and writing. */
 function isUnsent(error: unknown): boolean {
   const { code, syscall, cause } = error as Failure;
   const call = syscall ?? cause?.syscall;
   return call === 'connect' || (call !== 'read' && call !== 'write' && unsent.test(String(code ?? cause?.code)));
 }
 
-/** What a request may have caused that something else than a gate has answered: a proxy that refuses or redirects a request has not sent it on. */
+/** What a request may have caused although its answer is not a gate's. A proxy that refuses or redirects a request has not sent it on. */
 export const effectOf = ({ status }: { status: number }, effect: Effect | undefined): Effect | undefined =>
   status < 300 || status >= 500 ? effect : undefined;
 
-/** Exponential backoff up to 8 s with jitter. */
+/** Exponential backoff up to 8 s, give or take 50 %. */
 const pauseMs = (failures: number): number => Math.min(firstPauseMs * 2 ** (failures - 1), 8_000) * (0.5 + Math.random());
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -248,13 +246,13 @@ function retryAfterMs(headers: Headers, { retry_after_seconds: seconds }: Record
 }
 
 interface MayBeDone {
-  /** what an earlier attempt may have caused, whose answer was lost */
-  lost?: Effect | undefined;
+  /** what an earlier attempt may have caused, of which this answer says nothing */
+  earlier?: Effect | undefined;
   /** what the request may have caused if this is not the answer of a gate */
   effect?: Effect | undefined;
 }
 
-export function readFailure(answer: Exchange, { lost, effect }: MayBeDone = {}): Refusal | UnexpectedAnswer {
+export function readFailure(answer: Exchange, { earlier, effect }: MayBeDone = {}): Refusal | UnexpectedAnswer {
   const { status, headers, body } = answer;
   const error = isObject(body) ? body.error : undefined;
   if (status < 400 || !isObject(error) || typeof error.code !== 'string' || typeof error.message !== 'string')
@@ -263,8 +261,8 @@ export function readFailure(answer: Exchange, { lost, effect }: MayBeDone = {}):
   return new Refusal({
     status,
     code: error.code as GateErrorCode,
-    message: lost ? `${error.message} The answer to an earlier attempt was lost; that attempt may have made the ${lost}.` : error.message,
-    mayBeDone: lost !== undefined,
+    message: earlier ? `${error.message} An earlier attempt may have made the ${earlier}.` : error.message,
+    mayBeDone: earlier !== undefined,
     details,
     requestId: headers.get('x-request-id') ?? (typeof details.request_id === 'string' ? details.request_id : undefined),
     retryAfterMs: retryAfterMs(headers, details),
@@ -274,6 +272,7 @@ export function readFailure(answer: Exchange, { lost, effect }: MayBeDone = {}):
 /** @throws the signal's reason */
 export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
     const stop = () => {
       clearTimeout(timer);
       reject(signal?.reason);

@@ -136,8 +136,8 @@ export function openMcpBridge({ http, publicUrl, signer, store, acceptCommand, s
     return request.message.params?.task && isRefusal(result) ? { error: toTaskError(result) } : { result };
   }
 
-  async function forward(request: Request): Promise<object> {
-    const { status, body } = await post(request);
+  async function forward(request: Request, work: (request: Request) => Promise<Answer> = post): Promise<object> {
+    const { status, body } = await work(request);
     if (body?.jsonrpc !== '2.0') throw new Error(body?.error?.message ?? `The gate answered with status ${status}.`);
     if (request.message.method === 'tools/list') body.result?.tools?.forEach(describeHere);
     return body;
@@ -145,7 +145,7 @@ export function openMcpBridge({ http, publicUrl, signer, store, acceptCommand, s
 
   async function answerRequest(request: Request): Promise<object> {
     const { id, method } = request.message;
-    if (method?.startsWith('tasks/')) return (await execute(request)).body;
+    if (method?.startsWith('tasks/')) return forward(request, execute);
     if (method !== 'tools/call') return forward(request);
     return { jsonrpc: '2.0', id, ...(await answerCall(request)) };
   }

@@ -373,7 +373,7 @@ describe('after a network failure', () => {
     expect(await run(client).catch((caught) => caught)).toMatchObject({
       status: 403,
       mayBeDone: true,
-      message: 'This agent is blocked. The answer to an earlier attempt was lost; that attempt may have made the call.',
+      message: 'This agent is blocked. An earlier attempt may have made the call.',
     });
   });
 
@@ -381,10 +381,37 @@ describe('after a network failure', () => {
     const client = await open({ maxAttempts: 2 });
     await client.obtainPat();
     const refused = { code: 'UNAUTHORIZED', message: 'The PAT has expired.', details: {} };
-    service.faults[executePath] = ['lost after', Response.json({ error: refused }, { status: 401 })];
+    const refusing = () => Response.json({ error: refused }, { status: 401 });
+    service.faults[executePath] = ['lost after', 'lost after', refusing(), refusing()];
     service.faults[issuePath] = ['lost before', 'lost before'];
-    const error = await run(client, { idempotencyKey: 'key-a' }).catch((caught) => caught);
-    expect(error).toMatchObject({ code: 'UNREACHABLE', idempotencyKey: 'key-a' });
+    const failures = ['key-a', 'key-b'].map((idempotencyKey) => run(client, { idempotencyKey }).catch((caught) => caught));
+    expect(await Promise.all(failures)).toMatchObject(
+      ['key-a', 'key-b'].map((idempotencyKey) => ({ code: 'UNREACHABLE', idempotencyKey })),
+    );
+  });
+
+  test('what is known of a call outlasts the PAT with which it was made', async () => {
+    const client = await open({ maxAttempts: 2 });
+    await client.obtainPat();
+    const refused = { code: 'UNAUTHORIZED', message: 'The PAT has expired.', details: {} };
+    service.faults[executePath] = [
+      'lost after',
+      Response.json({ error: refused }, { status: 401 }),
+      new Response('<html>', { status: 403 }),
+    ];
+    const error = await run(client).catch((caught) => caught);
+    expect(error).toMatchObject({ code: 'UNEXPECTED_ANSWER', status: 403, effect: 'call' });
+  });
+
+  test('a call that is being made is not reported as one that was not made', async () => {
+    const client = await open({ maxAttempts: 2 });
+    await client.obtainPat();
+    const running = { code: 'CONFLICT', message: 'It is being made.', details: { reason: 'running' } };
+    service.faults[executePath] = [
+      Response.json({ error: running }, { status: 409, headers: { 'Retry-After': '0' } }),
+      new Response('', { status: 403 }),
+    ];
+    expect(await run(client).catch((caught) => caught)).toMatchObject({ code: 'UNEXPECTED_ANSWER', effect: 'call' });
   });
 
   test('the error of a PAT request has no idempotency key', async () => {

@@ -192,7 +192,7 @@ test.each<{ what: string; method: string; code: string; answer: Response; outcom
     ...{ method: 'PUT', code: 'ECONNRESET' },
     answer: Response.json({ error: { code: 'NOT_FOUND', message: 'None.', details: { nearest: ['a:b:v1'] } } }, { status: 404 }),
     outcome: {
-      message: 'None. The answer to an earlier attempt was lost; that attempt may have made the change.\nDid you mean a:b:v1?',
+      message: 'None. An earlier attempt may have made the change.\nDid you mean a:b:v1?',
       mayBeDone: true,
     },
   },

@@ -109,6 +109,25 @@ test.each([
   expect(answer).toContain(`"next":"${next}`);
 });
 
+test('a request for a task that a proxy answers is answered to the host', async () => {
+  const bridge = openMcpBridge({
+    http: openHttp({ url: 'https://gate.example', fetch: async () => new Response('<html>', { status: 502 }) }),
+    publicUrl: 'https://gate.example',
+    signer: await obtainNamedKey('mcp', openMemoryKeyStore()),
+    store: {
+      load: async () => ({
+        digest: 'd',
+        pat: { text: 'a.b.c', agentId: 'mcp', expiresAtMs: Date.now() + 1e6, renewAtMs: Date.now() + 1e6 },
+      }),
+      save: async () => undefined,
+    },
+    acceptCommand: 'accept it',
+    send: () => undefined,
+  });
+  const answer = await bridge.answer(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tasks/get', params: { taskId: 't' } }));
+  expect(answer).toEqual({ jsonrpc: '2.0', id: 1, error: { code: -32603, message: expect.stringContaining('502') } });
+});
+
 test('two requests under one id are both answered', async () => {
   const { answer, release } = await openBridge();
   const both = [answer(ping(1)), answer(ping(1))];

@@ -232,6 +232,7 @@ for steps in (
     ["page 504"],
     ["page 429 0", "page 429", "ok"],
     ["page 429 5"],
+    ["of another program", "moved /api/policy"],
     ["of another program", "of another program", "ok"],
     ["nested", "ok"],
     ["of another limit", "ok"],

@@ -25,7 +25,7 @@ export function addTry(program: CommandUnknownOpts): void {
     .option('--params <file>', 'file with all parameters as a JSON or YAML object; - for stdin')
     .addOption(agentOptions.publicUrl)
     .addOption(agentOptions.agentDirectory)
-    .option('--idempotency-key <key>', 'repeat an earlier call, which was not answered, without making it twice')
+    .option('--idempotency-key <key>', 'repeat an earlier call, whose answer or receipt was lost, without making it twice')
     .option('--receipt <file>', 'write the receipt of the execution to this file, for "receipt save"')
     .addOption(agentOptions.acceptPolicy)
     .action(async (words, options, command) => {

@@ -44,7 +44,7 @@ _POLL_SECONDS = 2.0
 
 #: failures before a connection is made: of the network, and of TLS or the proxy
 _UNCONNECTED = (errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ENETUNREACH)
-_UNSENT = re.compile(r"SSL|OSError\('Tunnel connection failed|'unsupported proxy'")
+_UNSENT = re.compile(r"SSL(?!EOF)|OSError\('Tunnel connection failed|'unsupported proxy'")
 
 #: set when the caller no longer waits for a call
 given_up: contextvars.ContextVar[Optional[threading.Event]] = contextvars.ContextVar("given_up", default=None)
@@ -419,6 +419,8 @@ class IntentGate:
                 failures += 1
                 if failures >= self._max_attempts:
                     raise error
+                is_sent = reason == "running" or error.details.get("outcome") != "not_sent"
+                may_be_made = may_be_made or (is_sent and intent_uid is not None)
                 wait(pause(failures) if seconds is None else seconds, error)
             else:
                 raise error
