@@ -178,7 +178,8 @@ export async function connect(url: string, options: ConnectOptions): Promise<Int
       const pat = await orAborted(refused ? pats.replace(...refused) : pats.obtain(), signal).catch((error: unknown) => {
         if (effect === undefined || !(error instanceof IntentGateError)) throw error;
         // calls that wait for one PAT share its error
-        throw Object.assign(new IntentGateError(error.code, error.message, { cause: error }), { idempotencyKey });
+        const message = `${error.message} An earlier attempt may have made the call.`;
+        throw Object.assign(new IntentGateError(error.code, message, { cause: error }), { idempotencyKey });
       });
       try {
         const prepare = async () => ({ headers: { ...(await authorize(pat, method, path)), ...headers } });
@@ -254,6 +255,7 @@ export async function connect(url: string, options: ConnectOptions): Promise<Int
         answered = await ask('call');
       }
       const { status, body: answer, text, headers } = answered;
+      if (status === 204) throw Object.assign(new UnexpectedAnswer(answered, 'call'), { idempotencyKey });
       if (status === 202) throw new Deferred(answer as PendingExecution, idempotencyKey);
       return noteReceipt(noteHeaders(parse(text), headers), answered, parameters) as never;
     },

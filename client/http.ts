@@ -202,19 +202,21 @@ export function openHttp(options: HttpOptions): Http {
 
 /** Codes of failures before a connection is made: to the gate or its proxy, of TLS, and of the proxy. */
 const unsent =
-  /^(ECONNREFUSED|ENOTFOUND|EAI_\w+|E(HOST|NET)UNREACH|EPROTO|UND_ERR_CONNECT_TIMEOUT|UNABLE_TO_\w+|\w*CERT\w*|ERR_(PROXY|TLS|SSL_(?!DECRYPTION|BAD_RECORD))\w*)$/;
+  /^(ECONNREFUSED|ENOTFOUND|EAI_\w+|E(HOST|NET)UNREACH|EPROTO|UND_ERR_CONNECT_TIMEOUT|UNABLE_TO_\w+|\w*CERT\w*|ERR_(PROXY|TLS|SSL_(?!DECRYPTION|BAD_RECORD))[\w/]*)$/;
 
 interface Failure {
   code?: unknown;
   syscall?: unknown;
+  /** of an attempt at each address of a host */
+  errors?: Failure[];
   /** `fetch` wraps the error that has the code */
   cause?: Failure;
 }
 
 /** Whether it is certain that no connection was made, so that nothing was sent. Some codes also occur while reading and writing. */
 function isUnsent(error: unknown): boolean {
-  const { code, syscall, cause } = error as Failure;
-  const call = syscall ?? cause?.syscall;
+  const { code, syscall, cause } = (error ?? {}) as Failure;
+  const call = syscall ?? cause?.syscall ?? cause?.errors?.[0]?.syscall;
   return call === 'connect' || (call !== 'read' && call !== 'write' && unsent.test(String(code ?? cause?.code)));
 }
 

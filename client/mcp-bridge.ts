@@ -6,7 +6,7 @@ import {
   RateLimited,
   Refusal,
   UnexpectedAnswer,
-  type Unreachable,
+  Unreachable,
 } from './errors.ts';
 import { effectOf, type Http } from './http.ts';
 import { type McpConsentOptions, openMcpConsent } from './mcp-consent.ts';
@@ -72,9 +72,7 @@ export function openMcpBridge({ http, publicUrl, signer, store, acceptCommand, s
       }),
       ...(session !== undefined && { 'Mcp-Session-Id': session }),
     };
-    // without a key, the same call would be another one
-    const isKeyed = params?.arguments?.idempotency_key !== undefined;
-    const effect = name !== 'execute_intent' ? undefined : isKeyed ? 'call' : 'call without a key';
+    const effect = effectOfTool(message);
     const raw = { text: line, mediaType: 'application/json' };
     const answer = await http.exchange('POST', '/mcp', { headers, bearer, raw, signal, effect });
     if (method === 'initialize') session = answer.headers.get('mcp-session-id') ?? undefined;
@@ -127,7 +125,7 @@ export function openMcpBridge({ http, publicUrl, signer, store, acceptCommand, s
 
   async function answerCall(request: Request): Promise<object> {
     const outcome = await call(request).catch((error: unknown): Outcome => {
-      if (error instanceof IntentGateError) return { result: describe(error) };
+      if (error instanceof IntentGateError) return { result: describe(error, effectOfTool(request.message)) };
       throw error;
     });
     if ('error' in outcome) return outcome;
@@ -203,14 +201,21 @@ function describeHere(tool: { name?: string }): void {
   if (tool.name === 'accept_policy') Object.assign(tool, acceptTool);
 }
 
-function describe(error: IntentGateError): object {
+/** What a call of a tool causes. Without a key, the same call would be another one. */
+function effectOfTool({ params }: Message): Effect | undefined {
+  if (params?.name !== 'execute_intent') return undefined;
+  return params.arguments?.idempotency_key ? 'call' : 'call without a key';
+}
+
+/** @param effect - of the request */
+function describe(error: IntentGateError, effect: Effect | undefined): object {
   const { code, message } = error;
-  return refusalResult({ code, message, ...(error instanceof Refusal && { details: error.details }), next: nextStep(error) });
+  return refusalResult({ code, message, ...(error instanceof Refusal && { details: error.details }), next: nextStep(error, effect) });
 }
 
 const tell = 'Tell the person you work for';
 
-function nextStep(error: IntentGateError): string {
+function nextStep(error: IntentGateError, effect: Effect | undefined): string {
   const reason = error instanceof Refusal ? error.details.reason : undefined;
   if (reason === 'agent_id_bound') return `${tell} to choose another --agent-id for this server, or to omit it.`;
   if (error.code === 'FOREIGN_POLICY')
@@ -219,8 +224,9 @@ function nextStep(error: IntentGateError): string {
   if (reason === 'approval_pending')
     return 'Wait until the operators of this gate have approved this agent, then make the same call again.';
   if (error instanceof RateLimited) return `Make the same call again ${describeWait(error.retryAfterMs)}, not earlier.`;
-  const { effect } = error as Partial<Pick<Unreachable, 'effect'>>;
-  if (effect === 'call without a key') return 'Find out whether the call was made before you make it again.';
+  const isOfGate = error instanceof Refusal && error.status >= 500 && error.details.outcome !== 'not_sent' && reason !== 'paused';
+  const mayBeMade = isOfGate || ((error instanceof Unreachable || error instanceof UnexpectedAnswer) && error.effect !== undefined);
+  if (mayBeMade && effect === 'call without a key') return 'Find out whether the call was made before you make it again.';
   if (error.code === 'UNREACHABLE')
     return `Make the same call again later, with the same idempotency_key if it had one. If there is still no answer, ${tell.toLowerCase()}.`;
   if ((error instanceof Refusal || error instanceof UnexpectedAnswer) && (error.status === 429 || error.status >= 500))

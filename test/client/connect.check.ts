@@ -403,6 +403,12 @@ describe('after a network failure', () => {
     expect(error).toMatchObject({ code: 'UNEXPECTED_ANSWER', status: 403, effect: 'call' });
   });
 
+  test('an empty answer to an execution is reported with the key of the call', async () => {
+    service.faults[executePath] = [new Response(null, { status: 204 })];
+    const error = await run(await open(), { idempotencyKey: 'key-a' }).catch((caught) => caught);
+    expect(error).toMatchObject({ code: 'UNEXPECTED_ANSWER', effect: 'call', idempotencyKey: 'key-a' });
+  });
+
   test('a call that is being made is not reported as one that was not made', async () => {
     const client = await open({ maxAttempts: 2 });
     await client.obtainPat();

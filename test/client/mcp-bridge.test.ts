@@ -94,20 +94,35 @@ test.each([
   [502, 'with a key', 'The call may have been made. Execute the intent again', 'Make the same call again later'],
   [502, 'without a key', 'The call may have been made. Repeating it would make another.', 'Find out whether the call was made'],
   [403, 'without a key', 'and of the same version?"', 'Tell the person you work for.'],
-])('a result says whether a call that a proxy answered %i may have been made: %s', async (status, what, said, next) => {
-  const bridge = openMcpBridge({
-    http: openHttp({ url: 'https://gate.example', fetch: async () => new Response('<html>', { status }) }),
-    publicUrl: 'https://gate.example',
-    signer: await obtainNamedKey('mcp', openMemoryKeyStore()),
-    store: { load: async () => undefined, save: async () => undefined },
-    acceptCommand: 'accept it',
-    send: () => undefined,
-  });
-  const params = { name: 'execute_intent', arguments: { pat: 'of-the-host', ...(what === 'with a key' && { idempotency_key: 'k' }) } };
-  const answer = JSON.stringify(await bridge.answer(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })));
-  expect(answer).toContain(said);
-  expect(answer).toContain(`"next":"${next}`);
-});
+  [504, 'without a key', 'GATEWAY_TIMEOUT', 'Find out whether the call was made', { code: 'GATEWAY_TIMEOUT', message: 'm' }],
+  [504, 'with a key', 'GATEWAY_TIMEOUT', 'Make the same call again later', { code: 'GATEWAY_TIMEOUT', message: 'm' }],
+  [
+    503,
+    'without a key',
+    'SERVICE_UNAVAILABLE',
+    'Make the same call again later',
+    { code: 'SERVICE_UNAVAILABLE', message: 'm', details: { outcome: 'not_sent' } },
+  ],
+])(
+  'a result says whether a call that was answered %i on its way may have been made: %s, %s',
+  async (status, what, said, next, error: object | undefined = undefined) => {
+    const bridge = openMcpBridge({
+      http: openHttp({
+        url: 'https://gate.example',
+        fetch: async () => new Response(error ? JSON.stringify({ error }) : '<html>', { status }),
+      }),
+      publicUrl: 'https://gate.example',
+      signer: await obtainNamedKey('mcp', openMemoryKeyStore()),
+      store: { load: async () => undefined, save: async () => undefined },
+      acceptCommand: 'accept it',
+      send: () => undefined,
+    });
+    const params = { name: 'execute_intent', arguments: { pat: 'of-the-host', ...(what === 'with a key' && { idempotency_key: 'k' }) } };
+    const answer = JSON.stringify(await bridge.answer(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })));
+    expect(answer).toContain(said);
+    expect(answer).toContain(`"next":"${next}`);
+  },
+);
 
 test('a request for a task that a proxy answers is answered to the host', async () => {
   const bridge = openMcpBridge({

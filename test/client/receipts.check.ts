@@ -60,7 +60,7 @@ test('a receipt that cannot be written costs neither the answer nor the receipt'
   const execute = (...options: string[]) => run(['try', '--intent', uid, '--param', 'code=AT', '--json', '--receipt', ...options]);
   const { code, stdout, stderr } = await execute(join(folder, 'nowhere', 'r.json'));
   expect({ code, name: JSON.parse(stdout).answer.name }).toEqual({ code: 3, name: 'Austria' });
-  const [, key = ''] = /ENOENT.*The intent was executed\. .* --idempotency-key (\S+) and another file\./.exec(stderr) ?? [];
+  const [, key = ''] = /The intent was executed, .*ENOENT.* --idempotency-key (\S+) and another file\./.exec(stderr) ?? [];
   const file = join(folder, 'again.json');
   expect(await execute(file, '--idempotency-key', key)).toMatchObject({ code: 0 });
   expect(JSON.parse(JSON.parse(readFileSync(file, 'utf8')).answer)).toEqual(JSON.parse(stdout).answer);

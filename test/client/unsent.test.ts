@@ -50,6 +50,7 @@ describe('a request that was not answered', () => {
     ['the attempt to connect ran out of time', 'ETIMEDOUT', 'connect', undefined],
     ['the network has no way to the gate', 'ENETUNREACH', 'connect', undefined],
     ['several addresses were tried', 'ENETUNREACH', undefined, undefined],
+    ['the handshake of TLS was refused', 'ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE', undefined, undefined],
     ['the way was lost while the answer was read', 'EHOSTUNREACH', 'read', 'change'],
     ['the answer took too long', 'ETIMEDOUT', 'read', 'change'],
   ])('a request that was not answered may have had its effect if it was sent: %s', async (_, code, syscall, effect) => {

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { type PendingExecution, receiptOf, upstreamOf } from '../../../client/connect.ts';
 import { toPrintableJson } from '../../../client/printable.ts';
 import { CliFailure, usageFailure } from '../../../registry/failure.ts';
-import { writeWhole } from '../../../registry/files.ts';
 import { readInput } from '../../../registry/input.ts';
 import { executionIdOf } from '../../../schemas/deferred.ts';
 import type { FullIntent } from '../../../schemas/intent.ts';
@@ -43,18 +43,27 @@ export function addTry(program: CommandUnknownOpts): void {
       const parameters = { ...(await readParameters(options.params)), ...readPairs(options.param ?? [], read) };
       const complete = { ...parameters, ...(await askMissing(context, intent, parameters)) };
       const { agentId, answer, receipt, upstream } = await execute(context, agent, intent.intent_uid, complete, idempotencyKey);
+      const text = `${JSON.stringify(receipt, null, 2)}\n`;
+      // before the answer is shown, which may end the program, and reported after it
+      const unwritten =
+        options.receipt === undefined || !receipt
+          ? undefined
+          : await writeFile(options.receipt, text).then(
+              () => undefined,
+              (error: Error) => error,
+            );
       terminal.say(`\n${terminal.style('bold', 'Response:')}\n${toPrintableJson(answer, 2)}`);
       // a plain 200 says nothing that the response does not
       if (upstream && (upstream.status !== 200 || Object.keys(upstream.headers).length > 0))
         terminal.say(`\n${terminal.style('bold', 'Status and header fields of the service:')}\n${toPrintableJson(upstream, 2)}`);
       terminal.json({ agent_id: agentId, intent_uid: intent.intent_uid, parameters: complete, answer, upstream });
-      if (options.receipt === undefined) return;
-      if (!receipt) throw new CliFailure('failure', 'The intent was executed, but the gate issued no receipt.');
-      await writeWhole(options.receipt, [`${JSON.stringify(receipt, null, 2)}\n`]).catch((failure: unknown) => {
-        if (!(failure instanceof CliFailure)) throw failure;
-        const again = `The intent was executed. To write its receipt, repeat the command with --idempotency-key ${idempotencyKey} and another file.`;
-        throw new CliFailure('usage', `${failure.message} ${again}`, { cause: failure });
-      });
+      if (options.receipt !== undefined && !receipt)
+        throw new CliFailure('failure', 'The intent was executed, but the gate issued no receipt.');
+      if (unwritten)
+        throw new CliFailure(
+          'usage',
+          `The intent was executed, but its receipt cannot be written (${unwritten.message}). Repeat the command with --idempotency-key ${idempotencyKey} and another file.`,
+        );
     });
 }
 

@@ -1,8 +1,8 @@
+import { writeFile } from 'node:fs/promises';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { toPrintable } from '../../../client/printable.ts';
 import { keptCheck, type ReceiptFile, verifyReceipt } from '../../../client/receipts.ts';
 import { CliFailure, usageFailure } from '../../../registry/failure.ts';
-import { writeWhole } from '../../../registry/files.ts';
 import { readText } from '../../../registry/input.ts';
 import { completeReceipt, parseReceipt } from '../../../registry/receipts.ts';
 import { collect, openContext } from '../context.ts';
@@ -22,7 +22,7 @@ export function addReceipts(program: CommandUnknownOpts): void {
       // fetch everything again, because a newer proof may need a newer checkpoint
       const own = { ...kept, proof: undefined, log_key: undefined, jwks: undefined, consistency: undefined };
       const whole = await completeReceipt(own, api.http.exchange, checkpoints);
-      await writeWhole(file, [`${JSON.stringify(whole, null, 2)}\n`]);
+      await writeFile(file, `${JSON.stringify(whole, null, 2)}\n`);
       const { checks } = await verifyReceipt(whole, { checkpoints });
       const { problem } = checks.find((one) => one.what === keptCheck && one.problem) ?? {};
       if (problem !== undefined) throw new CliFailure('differences', `Saved in ${file}, but: ${toPrintable(problem)}`);

@@ -67,7 +67,7 @@ def main() -> None:
     execute.add_argument("parameters", type=_parameters, help="as a JSON object")
     execute.add_argument("--field", dest="fields", action="append", metavar="POINTER", help="JSON pointer to a member of the answer to return, such as /name; repeatable")
     execute.add_argument("--max-bytes", type=int, metavar="COUNT", help="maximum size of the answer in bytes; a longer one is cut")
-    execute.add_argument("--idempotency-key", metavar="KEY", help="repeat an earlier call, which was not answered, without making it twice")
+    execute.add_argument("--idempotency-key", metavar="KEY", help="repeat an earlier call, whose answer was lost, without making it twice")
     execute.add_argument("--if-match", metavar="DIGEST", help="execute the intent only if its digest is still this one")
 
     for name in ("stdin", "stdout", "stderr"):

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextvars
-import errno
 import http.client
 import json
 import logging
 import re
-import socket
 import threading
 import time
+import urllib.error
 import urllib.parse
 import urllib.request
 import uuid
@@ -41,10 +40,6 @@ _MAX_REPLACEMENTS = 2
 
 #: polling interval while waiting for a call
 _POLL_SECONDS = 2.0
-
-#: failures before a connection is made: of the network, and of TLS or the proxy
-_UNCONNECTED = (errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ENETUNREACH)
-_UNSENT = re.compile(r"SSL(?!EOF)|OSError\('Tunnel connection failed|'unsupported proxy'")
 
 #: set when the caller no longer waits for a call
 given_up: contextvars.ContextVar[Optional[threading.Event]] = contextvars.ContextVar("given_up", default=None)
@@ -186,7 +181,7 @@ class IntentGate:
             headers["Prefer"] = "respond-async"
         try:
             for is_last in (wait is False, True):
-                answer = self._send_with_pat("POST", "/api/intents/execute", headers, body, intent_uid, self._parse_float)
+                answer = self._send_with_pat("POST", "/api/intents/execute", headers, body, intent_uid, self._parse_float, is_last and wait is not False)
                 if answer.status != 202:
                     break
                 state = cast(ExecutionState, dict(answer))
@@ -392,10 +387,8 @@ class IntentGate:
                     status, fields, text = response.status, response.headers, response.read()
             except (OSError, http.client.HTTPException) as cause:
                 failures += 1
-                # without a connection, nothing was sent
-                reason = getattr(cause, "reason", None)
-                is_unconnected = isinstance(reason, socket.gaierror) or getattr(reason, "errno", None) in _UNCONNECTED
-                is_sent = not is_unconnected and not _UNSENT.match(repr(reason))
+                # urllib wraps failures to connect and to send, after which no whole request has arrived, and not those to read
+                is_sent = not isinstance(cause, urllib.error.URLError)
                 may_be_made = may_be_made or (is_sent and intent_uid is not None)
                 unreachable = Unreachable(self._url, proxy_of(self._url), may_be_made)
                 if failures >= self._max_attempts:
