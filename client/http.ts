@@ -140,8 +140,9 @@ export function openHttp(options: HttpOptions): Http {
     const isChange =
       method !== 'GET' && prepare === undefined && request.query?.dry_run === undefined && !path.endsWith('/credential/test');
     const { effect = intentUid !== undefined ? 'call' : isChange ? 'change' : undefined } = request;
-    /** whether an earlier request or attempt may have had the effect */
-    let mayBeDone = request.effect !== undefined;
+    /** whether an attempt may have had the effect; `mayBeDone`: whether that or an earlier request may */
+    let isLost = false;
+    const mayBeDone = () => isLost || request.effect !== undefined;
     const wait = async (ms: number, failure: Error) => {
       waitedMs += ms;
       if (waitedMs > maxWaitMs) throw failure;
@@ -165,8 +166,8 @@ export function openHttp(options: HttpOptions): Http {
         answer = await exchange(method, path, { ...request, effect, ...(await prepare?.()) });
       } catch (error) {
         if (!(error instanceof Unreachable)) throw error;
-        mayBeDone ||= error.effect !== undefined;
-        const failure = new Unreachable(url, error.cause, proxy?.name, mayBeDone ? effect : undefined);
+        isLost ||= error.effect !== undefined;
+        const failure = new Unreachable(url, error.cause, proxy?.name, mayBeDone() ? effect : undefined);
         if (!hadAnswered && !isRetriedUnseen) throw failure;
         await retry(failure);
         continue;
@@ -176,8 +177,8 @@ export function openHttp(options: HttpOptions): Http {
       if (status === 204 || (status >= 200 && status < 300 && isObject(body))) return answer;
 
       // an answer to a call is that of the first attempt under its key, except to a caller that is refused; one to a change is only of this attempt
-      const earlier = mayBeDone && (effect === 'change' || status === 401 || status === 403) ? effect : undefined;
-      const failure = readFailure(answer, { earlier, effect: mayBeDone ? effect : effectOf(answer, effect) });
+      const earlier = isLost && (effect === 'change' || status === 401 || status === 403) ? effect : undefined;
+      const failure = readFailure(answer, { earlier, effect: mayBeDone() ? effect : effectOf(answer, effect) });
       if (failure instanceof Refusal && failure.mayBeDone && method === 'DELETE' && status === 404) return answer;
       const requestedMs = retryAfterMs(headers);
       const reason = failure instanceof Refusal ? failure.details.reason : undefined;
@@ -189,7 +190,7 @@ export function openHttp(options: HttpOptions): Http {
         if (intentUid !== undefined && reason !== 'waiting_calls') quota.noteWait(intentUid, ms, words);
         await wait(ms, new RateLimited(ms, words, failure));
       } else if (isUnavailable || (status === 504 && intentUid === undefined) || (status === 409 && reason === 'running')) {
-        mayBeDone ||= reason === 'running' || (status >= 500 && !(failure instanceof Refusal && failure.details.outcome === 'not_sent'));
+        isLost ||= reason === 'running' || (status >= 500 && !(failure instanceof Refusal && failure.details.outcome === 'not_sent'));
         await retry(failure, requestedMs);
       } else {
         throw failure;

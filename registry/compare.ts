@@ -1,9 +1,9 @@
 import { originOf } from '../functions/core/relay/url-template.ts';
-import { concurrently } from '../functions/core/runtime/batches.ts';
 import type { FullIntent, IntentInput } from '../schemas/intent.ts';
 import type { Service, ServiceInput } from '../schemas/service.ts';
 import type { Api, RegistryContext } from './api.ts';
 import { callOf, pathCallOf } from './calls.ts';
+import { concurrently } from './concurrently.ts';
 import { type Difference, findDifferences } from './differences.ts';
 import { combineIntent, combineService } from './document-rule.ts';
 import { CliFailure } from './failure.ts';

@@ -1,5 +1,5 @@
 import { connect, type IntentGate, type Upstream, upstreamOf } from '../../client/connect.ts';
-import { UnexpectedAnswer, Unreachable } from '../../client/errors.ts';
+import type { Unreachable } from '../../client/errors.ts';
 import { readFailure } from '../../client/http.ts';
 import { openIndexedDbKeyStore } from '../../client/indexed-db-key-store.ts';
 import { type ReceiptFile, receiptOf } from '../../client/receipts.ts';
@@ -102,7 +102,7 @@ export async function runIntent(
   await obtainPat();
   if (pending) refuseAsBefore(await agent.readExecution(pending.execution));
   const answer = await agent.execute(intentUid, parameters, { idempotencyKey: key, wait: onPending }).catch((error: unknown) => {
-    throw (error instanceof Unreachable || error instanceof UnexpectedAnswer) && error.effect
+    throw (error as Partial<Unreachable>).effect
       ? new Unanswered('Run it again to get the answer: the same call is not made twice.')
       : error;
   });

@@ -1,5 +1,5 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { Refusal, UnexpectedAnswer, Unreachable } from '../../client/errors.ts';
+import { Refusal, Unreachable } from '../../client/errors.ts';
 import { type Api, type ApiCallOptions, nextQuery, openApi } from '../../registry/api.ts';
 import type { ServiceList } from '../../schemas/service.ts';
 import { deployment } from './deployment.ts';
@@ -66,9 +66,7 @@ export interface Answered<T> {
 export async function ask<T>(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, options?: ApiCallOptions): Promise<Answered<T>> {
   const bearer = method === 'GET' ? viewerToken() : undefined;
   const { body, headers } = await api.call(method, path, { ...(bearer && { bearer }), ...options }).catch((error: unknown) => {
-    throw (error instanceof Unreachable || error instanceof UnexpectedAnswer) && error.effect
-      ? new Unanswered('Reload the page before you make the change again.')
-      : error;
+    throw (error as Partial<Unreachable>).effect ? new Unanswered('Reload the page before you make the change again.') : error;
   });
   return { value: body as T, etag: headers.get('etag') ?? undefined, next: nextQuery(headers) };
 }

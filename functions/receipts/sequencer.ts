@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { concurrently } from '../core/runtime/batches.ts';
+import { runInBatches } from '../core/runtime/batches.ts';
 import { describeCause, log } from '../core/runtime/log.ts';
 import { timeOfUlid } from '../core/runtime/ulid.ts';
 import type { Condition } from '../core/table/expression.ts';
@@ -189,7 +189,7 @@ export function openSequencer(
         return object;
       };
       const { objects, root } = await extendLog(read, size, added);
-      await concurrently(objects, parallel, ([path, content]) => store.write(path, content));
+      await runInBatches(objects, parallel, ([path, content]) => store.write(path, content));
       recent = new Map([...used, ...objects]);
       await save({ size: size + added.length, checkpoint: await checkpointOf(size + added.length, root) }, [], [['=', 'size', size]]);
     }

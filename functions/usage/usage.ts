@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { StatsDimension } from '../../schemas/usage/stats.ts';
 import { type Executed, openHistory, shardOf, shards } from '../core/activity/history.ts';
-import { concurrently } from '../core/runtime/batches.ts';
+import { runInBatches } from '../core/runtime/batches.ts';
 import { log } from '../core/runtime/log.ts';
 import { type Key, keys } from '../core/table/keys.ts';
 import { beginRun, type Run, RunOvertaken } from '../core/table/leases.ts';
@@ -40,7 +40,7 @@ const pageSize = 1_000;
  */
 export function openUsage(table: Table, now: () => number = Date.now) {
   const history = openHistory(table);
-  const forEach = <T>(all: readonly T[], write: (one: T) => Promise<unknown>): Promise<void> => concurrently(all, parallelWrites, write);
+  const forEach = <T>(all: readonly T[], write: (one: T) => Promise<unknown>): Promise<void> => runInBatches(all, parallelWrites, write);
   /** The items of one slot of a partition: their keys begin with the key of an item without an id. */
   const pagesOfSlot = <T extends Item>({ pk, sk }: Key) => pagesOf<T>(table, pk, { range: ['begins', sk], limit: pageSize });
   const mark = (key: Key, slot: number) => table.put({ ...key, slot, version: randomUUID() });

@@ -1,4 +1,4 @@
-import { concurrently } from '../../functions/core/runtime/batches.ts';
+import { concurrently } from '../concurrently.ts';
 import { CliFailure } from '../failure.ts';
 import { DocumentError, decodeText, openReader, TooLarge } from './document.ts';
 import { type Home, homeOf, isNode, locate, lookUp, type Node, type Note, node, pathOf, text, unreadMember } from './node.ts';

@@ -8,7 +8,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { listen } from '../../bin/local/http.ts';
 import { type Checkpoint, verifyCheckpoint, verifyConsistency } from '../../client/receipts.ts';
 import { openKms } from '../../functions/core/aws/kms.ts';
-import { concurrently } from '../../functions/core/runtime/batches.ts';
+import { runInBatches } from '../../functions/core/runtime/batches.ts';
 import { variables } from '../../functions/core/runtime/environment.ts';
 import { newUlid } from '../../functions/core/runtime/ulid.ts';
 import { newReceiptItem } from '../../functions/receipts/entries.ts';
@@ -102,7 +102,7 @@ const kept: string[] = [];
 /** Puts receipts where executions put them, and has the gate's own function write the log. */
 async function growTo(count: number): Promise<void> {
   const added = Array.from({ length: count - size }, () => ({ executionId: newUlid(), digest: 'd'.repeat(43) }));
-  await concurrently(added, 32, (entry) => table.put(newReceiptItem(entry)));
+  await runInBatches(added, 32, (entry) => table.put(newReceiptItem(entry)));
   size = count;
   for (;;) {
     const checkpoint = await read('checkpoint');

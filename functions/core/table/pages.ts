@@ -1,4 +1,4 @@
-import { batchesOf, concurrently } from '../runtime/batches.ts';
+import { batchesOf, runInBatches } from '../runtime/batches.ts';
 import type { Key } from './keys.ts';
 import type { BatchedWrite, Item, Query, Table } from './table.ts';
 
@@ -36,7 +36,7 @@ export async function getMany<T extends Item>(
 ): Promise<(T | undefined)[]> {
   const found: (T | undefined)[] = new Array(keys.length);
   const starts = Array.from({ length: Math.ceil(keys.length / batchSize) }, (_, at) => at * batchSize);
-  await concurrently(starts, parallel, async (start) => {
+  await runInBatches(starts, parallel, async (start) => {
     for (const [at, item] of (await table.getAll<T>(keys.slice(start, start + batchSize))).entries()) found[start + at] = item;
   });
   return found;
@@ -44,4 +44,4 @@ export async function getMany<T extends Item>(
 
 /** Makes unconditional writes to distinct items, up to `parallel` batches of 25 at the same time. */
 export const writeMany = (table: Pick<Table, 'writeAll'>, writes: readonly BatchedWrite[], parallel: number): Promise<void> =>
-  concurrently(batchesOf(writes, 25), parallel, (batch) => table.writeAll(batch));
+  runInBatches(batchesOf(writes, 25), parallel, (batch) => table.writeAll(batch));
