@@ -33,7 +33,7 @@ export interface ExchangeOptions {
   /** sent instead of `body` */
   raw?: { text: string; mediaType: string } | undefined;
   signal?: AbortSignal | undefined;
-  /** what the request causes; in `send`, found out by itself for changes and calls, and otherwise what an earlier request has caused */
+  /** what the request causes. `send` finds that out itself; there, it is what an earlier request may have caused */
   effect?: Effect | undefined;
 }
 
@@ -64,7 +64,7 @@ export interface Http {
   exchange(method: string, path: string, options?: ExchangeOptions): Promise<Exchange>;
   /**
    * Retries while the gate is unavailable or quota is used up.
-   * @returns a successful response, whose body is an object unless its status is 204
+   * @returns a successful response, whose body is an object unless its status is 204; or the 404 of a deletion that an earlier attempt may have made
    * @throws Refusal, RateLimited, Unreachable, UnexpectedAnswer, or the signal's reason
    */
   send(method: string, path: string, options?: SendOptions): Promise<Exchange>;
@@ -140,7 +140,7 @@ export function openHttp(options: HttpOptions): Http {
     const isChange =
       method !== 'GET' && prepare === undefined && request.query?.dry_run === undefined && !path.endsWith('/credential/test');
     const { effect = intentUid !== undefined ? 'call' : isChange ? 'change' : undefined } = request;
-    /** whether an attempt may have had the effect; `mayBeDone`: whether that or an earlier request may */
+    /** whether an attempt of this request may have had the effect, and `mayBeDone`, whether it or an earlier request may */
     let isLost = false;
     const mayBeDone = () => isLost || request.effect !== undefined;
     const wait = async (ms: number, failure: Error) => {

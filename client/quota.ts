@@ -1,4 +1,4 @@
-/** When the gate counts calls again, and what is used up until then. */
+/** When quota is available again, and what is used up until then. */
 interface Wait {
   /** local time in milliseconds since the epoch */
   untilMs: number;
@@ -26,7 +26,7 @@ export function openQuota() {
       if (names.length > 0) limitsOf.set(intentUid, names);
     },
 
-    /** The longest wait for an intent. Before its first execution, only global limits are known. */
+    /** The longest wait for an intent, which may be over. Before its first execution, only global limits and its own refusals are known. */
     find: (intentUid: string): Wait | undefined => {
       const own = limitsOf.get(intentUid);
       const counts = (name: string) => name === intentUid || (own ? own.includes(name) : /^execute(-\d+)?$/.test(name));
@@ -36,7 +36,7 @@ export function openQuota() {
   };
 }
 
-/** How long to wait for each limit, in milliseconds (draft-ietf-httpapi-ratelimit-headers). */
+/** How long to wait for each limit, in milliseconds: 0 unless it is used up (draft-ietf-httpapi-ratelimit-headers). */
 function readLimits(headers: Headers): { name: string; pauseMs: number }[] {
   const items = (headers.get('ratelimit') ?? '').matchAll(/"([^"]*)";r=(\d+)(?:;t=(\d+))?/g);
   return [...items].map(([, name = '', remaining, seconds = '0']) => ({ name, pauseMs: remaining === '0' ? Number(seconds) * 1000 : 0 }));
